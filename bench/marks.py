@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 
 from assistant.core.records import Claim
 from assistant.evidence import citations, marks
@@ -157,25 +158,22 @@ def _titles(frame: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reading(frame: Mapping[str, Any]) -> Reading:
-    """The text as a reading, each line a row of boxes 10 pixels a character wide."""
+    """The text as a reading: boxes 10 pixels a character wide, and 20 a sign; a wide gap parts two lines."""
     lines, start = [], 0
     for y, text in enumerate(frame["text"].split("\n")):
-        words = tuple(
-            Word(
-                start + found.start(),
-                start + found.end(),
-                found[0],
-                Box(10 * found.start(), 20 * y, 10 * len(found[0]), 16),
-                0.95,
-            )
-            for found in re.finditer(r"\S+", text)
-        )
-        if words:
-            lines.append(
-                Line(start, start + len(text), text, Box(0, 20 * y, 10 * len(text), 16), 0.95, words)
-            )
+        for run in re.finditer(r"\S+(?: \S+)*", text):
+            words = tuple(_word(text, start, y, *found.span()) for found in re.finditer(r"\S+", text))
+            words = tuple(word for word in words if start + run.start() <= word.start < start + run.end())
+            left, right = words[0].box.x, words[-1].box.x + words[-1].box.w
+            box = Box(left, 20 * y, right - left, 16)
+            lines.append(Line(start + run.start(), start + run.end(), run[0], box, 0.95, words))
         start += len(text) + 1
     return Reading(frame["n"], frame["n"], "set", "", frame["text"], tuple(lines), 0.95, 1, 0)
+
+
+def _word(text: str, start: int, y: int, first: int, last: int) -> Word:
+    left, right = (10 * sum(1 + (east_asian_width(c) in "WF") for c in text[:end]) for end in (first, last))
+    return Word(start + first, start + last, text[first:last], Box(left, 20 * y, right - left, 16), 0.95)
 
 
 def _processor_ms(frames: Mapping[int, Mapping[str, Any]], sentences: Sequence[Mapping[str, Any]]) -> float:

@@ -27,7 +27,7 @@ from capture.windows.private_windows import PrivateWindowDetector
 from store.core import settings as settings_module
 from store.core.errors import HomeLocked, SettingsError, StoreBusy
 from store.core.keys import box_of
-from store.core.paths import WORKER_LOCK, DataDir, default_home, only_holder, restrict_umask
+from store.core.paths import WORKER_LOCK, DataDir, default_home, only_holder, restrict_files
 from store.core.settings import Settings
 from store.spool.process_state import forget_sender_state
 from store.spool.queue import Spool
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--token", default=None, help="the token itself; other users can see it")
     parser.add_argument("--allow-http", action="store_true", help="without TLS, on an encrypted network")
     options = parser.parse_args(arguments)
-    restrict_umask()
+    restrict_files()
     overrides = {"capture.source": options.source} if options.source else {}
     with ExitStack() as held:
         try:

@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from ingest.core.home import AlreadyRunning, Home, only_worker, open_home
+from ingest.core.home import AlreadyRunning, Home, only_worker, open_home, with_home
 from ingest.importers.items import (
     SOME_FAILED,
     CannotImport,
@@ -32,7 +32,7 @@ from ingest.importers.items import (
 )
 from store.core.allocator import give_back_freed_memory
 from store.core.errors import StoreError
-from store.core.paths import DataDir, default_home, restrict_umask
+from store.core.paths import DataDir, default_home, restrict_files
 from store.core.settings import load
 from store.core.times import now_ms
 from store.sources.imports import KINDS, Kind
@@ -44,6 +44,7 @@ log = logging.getLogger("ingest")
 
 
 _NICE = 10
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _HELP: dict[Kind, str] = {
     "messages": "Import messages of FILE: SMS, iMessage, WhatsApp, Telegram, e-mail or CSV.",
     "calendar": "Import the events of an .ics FILE, those that repeat worked out.",
@@ -59,9 +60,9 @@ def _source_command(kind: Kind) -> click.Command:
     @click.option("--tz", "--zone", "tz", help="Zone of times without one (default: this machine's).")
     @click.option("--me", multiple=True, help="Your own name or address in the file.")
     @click.option("--dates", type=click.Choice(["dmy", "mdy", "ymd"]), help="How its dates are written.")
-    @click.option("--name", help="What the file is called, where it lies under another name.")
-    @click.option("--json", "as_json", is_flag=True)
-    @click.pass_obj
+    @click.option("--name", hidden=True, help="What the file is called, where it lies under another name.")
+    @_json_option
+    @with_home
     def command(home: Home, /, file: Path, as_json: bool, **given: Any) -> None:
         from ingest.importers.sources.source_file import Options
         from ingest.importers.sources.source_import import import_file, summary_lines
@@ -117,20 +118,25 @@ class _Commands(click.Group):
         return demo
 
 
-@click.group(cls=_Commands, invoke_without_command=True)
+@click.group(
+    cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option("--home", type=click.Path(path_type=Path), help="The home folder (default: RECOLLECT_HOME).")
 @click.option("--once", is_flag=True, help="Empty the spool, read everything that waits, and exit.")
 @click.pass_context
 def ingest(context: click.Context, home: Path | None, once: bool) -> None:
     """Turn captures into searchable frames, until SIGTERM or SIGINT."""
-    restrict_umask()
-    data_dir = DataDir(home or default_home()).create()
-    opened = open_home(data_dir, load(data_dir))
+    restrict_files()
+
+    def opened() -> Home:
+        data_dir = DataDir(home or default_home()).create()
+        return open_home(data_dir, load(data_dir))
+
     context.obj = opened
     if context.invoked_subcommand is None:
         level = logging.WARNING if once else logging.INFO
         logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-        context.exit(_work(opened, once))
+        context.exit(_work(opened(), once))
 
 
 @ingest.group("import")
@@ -141,8 +147,8 @@ def imports() -> None:
 @imports.command()
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--tz", help="Zone of times in file names (default: this machine's).")
-@click.option("--json", "as_json", is_flag=True)
-@click.pass_obj
+@_json_option
+@with_home
 def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     """Import the pictures of DIRECTORY, each at the time its file says."""
     from ingest.importers import images as image_import
@@ -163,8 +169,8 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
 @click.option("--start", required=True, metavar="TIME", help="When the recording began.")
 @click.option("--interval", type=click.FloatRange(min=0.01), default=1.0, help="Seconds between frames.")
 @click.option("--tz", help="Zone of --start (default: this machine's).")
-@click.option("--json", "as_json", is_flag=True)
-@click.pass_obj
+@_json_option
+@with_home
 def video(home: Home, file: Path, start: str, interval: float, tz: str | None, as_json: bool) -> None:
     """Import a screen recording; its sound is ignored."""
     from ingest.importers import video as video_import
@@ -191,13 +197,13 @@ for _kind in KINDS:
 
 
 @ingest.command("reindex")
-@click.option("--text", "of_words", is_flag=True, help="Rebuild the index of words.")
-@click.option("--vectors", "of_meaning", is_flag=True, help="Embed what has no vectors.")
-@click.option("--all", "everything", is_flag=True, help="With --vectors: embed everything anew.")
-@click.option("--json", "as_json", is_flag=True)
-@click.pass_obj
+@click.option("--text", "of_words", is_flag=True, help="Only the index of words.")
+@click.option("--vectors", "of_meaning", is_flag=True, help="Only the vectors of meaning, where they lack.")
+@click.option("--all", "everything", is_flag=True, help="Vectors of everything anew.")
+@_json_option
+@with_home
 def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bool, as_json: bool) -> None:
-    """Make the indexes anew; may be stopped and started again."""
+    """Make the indexes of words and meaning anew; may be stopped and started again."""
     from engines.embeddings.protocol import EmbeddingError
     from ingest.importers.import_runner import embedder_of
     from ingest.reading import reindex
@@ -222,12 +228,12 @@ def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bo
 
 
 @ingest.command("reread")
-@click.option("--all", "everything", is_flag=True, help="Queue every picture first.")
-@click.option("--stop", "is_stopping", is_flag=True, help="Take what waits off the queue.")
-@click.option("--json", "as_json", is_flag=True)
-@click.pass_obj
+@click.option("--all", "everything", is_flag=True, help="Every picture; without it, go on with what waits.")
+@click.option("--stop", "is_stopping", is_flag=True, help="Leave what still waits as it was read before.")
+@_json_option
+@with_home
 def reread_command(home: Home, everything: bool, is_stopping: bool, as_json: bool) -> None:
-    """Read pictures anew; may be stopped and goes on where it was."""
+    """Read pictures anew, with another engine or on more machines; may be stopped and started again."""
     from ingest.importers import rereading
 
     if is_stopping:
@@ -272,10 +278,13 @@ def _work(home: Home, once: bool) -> int:
 def main() -> int:
     """Run; a failure is one line on stderr and a non-zero exit code."""
     try:
-        code = ingest.main(prog_name="ingest", standalone_mode=False)
+        code = ingest.main(prog_name="recollect", standalone_mode=False)  # by which people call its commands
         return int(code or 0)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        click.echo(f"ingest: {error.format_message()}", err=True)
         return error.exit_code
     except click.exceptions.Exit as leaving:
         return leaving.exit_code

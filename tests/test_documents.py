@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from ingest.__main__ import ingest
 from store.core.settings import Settings
 from tests.tables import for_each
 from webapp.cli import COMMANDS, recollect
@@ -57,6 +58,14 @@ def commands_document() -> str:
     return "\n".join([*lines, *_described(recollect, None)]) + "\n"
 
 
+def _command(group: click.Group, context: click.Context, name: str) -> click.Command:
+    """The command `name`; of one that is passed on to ingest, the one there, which knows the options."""
+    is_passed_on = COMMANDS.get(name, "").startswith("webapp.cli.passed_on") and group is recollect
+    found = (ingest if is_passed_on else group).get_command(context, name)
+    assert found is not None, name
+    return found
+
+
 def _described(command: click.Command, parent: click.Context | None) -> Iterator[str]:
     context = click.Context(command, parent, info_name=command.name)
     if parent is not None:
@@ -68,9 +77,7 @@ def _described(command: click.Command, parent: click.Context | None) -> Iterator
     yield from ["", *options] if options else []
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
-            inner = command.get_command(context, name)
-            assert inner is not None
-            yield from _described(inner, context)
+            yield from _described(_command(command, context, name), context)
 
 
 @for_each("name, made", [("settings.md", settings_document), ("commands.md", commands_document)])
@@ -90,10 +97,9 @@ def test_every_command_that_a_document_names_takes_what_is_given(document: str) 
         command: click.Command = recollect
         context = recollect.make_context("recollect", shlex.split(line, comments=True))
         while isinstance(command, click.Group) and (rest := [*context._protected_args, *context.args]):
-            name, found, rest = command.resolve_command(context, rest)
-            assert found is not None, line
+            command, (name, *rest) = _command(command, context, rest[0]), rest
             try:
-                command, context = found, found.make_context(name, rest, parent=context)
+                context = command.make_context(name, rest, parent=context)
             except click.BadParameter as error:
                 assert "does not exist" in str(error), line  # a file that only the reader has
                 break

@@ -89,8 +89,10 @@ def _asked(turn: SessionTurn, is_first: bool) -> list[str]:
     """What a turn asked; what a chat begins with, whether it is a question or not; or the insight it told."""
     if turn.insight:
         return [one_line(turn.insight, MAX_MESSAGE_CHARS)]
-    asked = [one_line(text, MAX_MESSAGE_CHARS) for text in _sentences(turn.question) if is_asked(text)]
-    return asked or ([one_line(turn.question, MAX_MESSAGE_CHARS)] if is_first else [])
+    asked = [text for text in _sentences(turn.question) if is_asked(text)]
+    if is_first and not any(map(says_enough, asked)):
+        asked = [turn.question]
+    return [one_line(text, MAX_MESSAGE_CHARS) for text in asked]
 
 
 def _told(turn: SessionTurn) -> Iterator[str]:

@@ -15,6 +15,8 @@ from itertools import groupby, islice, pairwise
 
 from store.ocr.readings import Box, Line, Reading
 
+CELL = "\t"
+"""Between the cells of a row, in the form by rows."""
 SAME_ROW = 0.5
 """The part of the smaller line's height that two lines share when they stand in one row."""
 MAX_CELL_CHARS = 40
@@ -39,25 +41,21 @@ _ENDS = re.compile(r"[.!?:;。！？：；…][\"'“”’»」』)]*\Z")
 
 def forms(reading: Reading) -> tuple[Reading, ...]:
     """A reading as it was read, by rows and by passages."""
-    by_rows = ([word for line in row for word in _words(line)] for row in _grouped(reading.lines))
+    by_rows = (sorted(row, key=lambda line: line.box.x) for row in _grouped(reading.lines))
     return (
         reading,
-        _as_read(reading, [sorted(row, key=lambda word: word.box.x) for row in by_rows if row]),
-        _as_read(reading, passages(reading.lines)),
+        _as_read(reading, ((row, [CELL] * (len(row) - 1)) for row in by_rows)),
+        _as_read(reading, ((run, _joints(run)) for run in passages(reading.lines))),
     )
 
 
-def _words(line: Line) -> Iterator[Line]:
-    return (Line(w.start, w.end, w.text, w.box, w.confidence, (w,)) for w in line.words)
-
-
-def _as_read(reading: Reading, groups: Iterable[Sequence[Line]]) -> Reading:
-    """The same lines in another order, those of a group on one line of the text."""
+def _as_read(reading: Reading, groups: Iterable[tuple[Sequence[Line], list[str]]]) -> Reading:
+    """The same lines in another order, those of a group on one line of the text with its joints between."""
     parts: list[str] = []
     moved: list[Line] = []
     at = 0
-    for group in groups:
-        for line, joint in zip(group, [*_joints(group), "\n"], strict=True):
+    for group, joints in groups:
+        for line, joint in zip(group, [*joints, "\n"], strict=True):
             by = at - line.start
             words = tuple(replace(word, start=word.start + by, end=word.end + by) for word in line.words)
             moved.append(replace(line, start=at, end=line.end + by, words=words))

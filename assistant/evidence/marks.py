@@ -3,7 +3,7 @@
 ============ ===============================================================================
 cited        the sentence cites frames; its words that stand there are its `on_frame`
 not_on_frame a quote given for it, or a quotation, figure, date, time, address or name in it, stands
-             on none of the frames it cites: `missing`
+             on none of the frames it cites, or in another row of a table than it names: `missing`
 no_source    it cites nothing; `missing` are its quotations, figures, dates, addresses and names
 seen         the same words, where the model was shown the picture of a cited frame; quotes stay as they are
 measured     it cites nothing and tells durations and counts that code worked out
@@ -171,10 +171,14 @@ def _missing(
         if not (
             each.is_weak
             or (each.value is not None and facts.tell(each.value, said))
-            or any(screen.has(each) for screen in shown.values())
+            or any(_stands(screen, each, bare) for screen in shown.values())
             or (not is_in_signs(said) and any(screen.writes_otherwise(each) for screen in shown.values()))
         )
     ] + [each for each in altered if not any(screen.has_text(each.text) for screen in shown.values())]
+
+
+def _stands(screen: Screen, each: Particular, bare: str) -> bool:
+    return screen.has(each) and not (each.value and screen.is_of_other_row(each.value, bare))
 
 
 def _standing(

@@ -9,13 +9,15 @@ no capitals, and names in them are not compared. In languages whose names declin
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Literal
 
 from assistant.core.texts import CJK
 from assistant.evidence import quotes
+from assistant.evidence.layout import CELL
 from assistant.evidence.sign_names import Signs, family_names, shared
 from assistant.language import cldr
 from assistant.language.small_words import (
@@ -32,6 +34,9 @@ from assistant.language.time_tables import latin
 from assistant.language.values import Shown, Value, values, without
 
 Kind = Literal["quotation", "address", "value", "name"]
+
+MIN_CELLS = 3
+"""Of a row of a table; a form has a label and what it is."""
 
 SHORT_NAME = 3
 """Letters of a name that is compared only where it is no title or abbreviation; shorter ones never are."""
@@ -200,7 +205,7 @@ class Screen:
     def __init__(self, texts: Iterable[str], titles: Iterable[str] = (), moment: str = "") -> None:
         self.texts = tuple(dict.fromkeys(text for text in texts if text))
         self.titles = tuple(title for title in titles if title)
-        self._shown = Shown((*self.texts[:1], *self.titles), moment)
+        self._shown, self._moment = Shown((*self.texts[:1], *self.titles), moment), moment
         words = {word for text in (*self.texts, *self.titles) for word in _WORD.findall(text)}
         words |= {part for word in words for part in _JOINTS.split(word)}
         self._words = set(map(bare, words))
@@ -260,6 +265,42 @@ class Screen:
         for start, end in self._signs.altered(sentence):
             yield Particular(start, end, "name", sentence[start:end])
 
+    def is_of_other_row(self, value: Value, sentence: str) -> bool:
+        """Whether a value stands in rows of tables alone that a sentence does not name, and the row that it
+        does name has another one in that column.
+        """
+        words = {form for word in map(bare, _WORD.findall(sentence)) for form in (word, *_stems(word))}
+        words |= {word for word in self._rows if _CJK_RUN.match(word) and word in sentence}
+        named = [self._rows[word] for word in words & self._rows.keys()]
+        if not named or self._beside_rows.holds(value):
+            return False
+        rows = (cells for cells in self._cells if len(cells) >= MIN_CELLS)
+        places = [(row, at) for row in rows for at, cell in enumerate(row) if _shown_in(cell).holds(value)]
+        has_other = any(
+            len(row) == len(other) and value.kind in {each.kind for each in values(other[at], is_read=True)}
+            for row, at in places
+            for other in named
+        )
+        return has_other and not any(row in named for row, _ in places)
+
+    @cached_property
+    def _rows(self) -> dict[str, list[str]]:
+        """Rows of tables by words that name only one: of its first cell that has any."""
+        rows = [cells for cells in self._cells if len(cells) >= MIN_CELLS]
+        named = [(word, row) for row in rows for word in next(filter(None, map(_naming, row)), ())]
+        times = Counter(word for word, _ in named)
+        return {word: row for word, row in named if times[word] == 1}
+
+    @cached_property
+    def _beside_rows(self) -> Shown:
+        """What stands outside of tables."""
+        lines = ("\n".join(cells) for cells in self._cells if len(cells) < MIN_CELLS)
+        return Shown(("\n".join(lines), *self.titles), self._moment)
+
+    @cached_property
+    def _cells(self) -> list[list[str]]:
+        return [line.split(CELL) for text in self.texts[1:2] for line in text.split("\n")]
+
     def has_text(self, quote: str) -> bool:
         texts = (*self.texts, *self.titles)
         if not quotes.says_enough(quote):  # "Q3" stands only where nothing else does
@@ -300,6 +341,17 @@ class Screen:
             part in self._words or part in self._stems or any(stem in self._words for stem in _stems(part))
             for part in parts
         )
+
+
+@lru_cache(maxsize=1024)
+def _shown_in(cell: str) -> Shown:
+    return Shown((cell,))
+
+
+def _naming(cell: str) -> set[str]:
+    """The words of a cell by which a sentence may name its row."""
+    words = {bare(word) for word in _WORD.findall(_CJK_RUN.sub(" ", cell)) if len(word) >= SHORT_NAME}
+    return words | {run for run in _CJK_RUN.findall(cell) if len(run) > 1}
 
 
 def _is_form(word: str, other: str) -> bool:

@@ -2,7 +2,7 @@
 
 Both are compared by their skeletons: what is left when everything is taken out that a reader of pictures
 may misread. Those are accents, case, spaces, full-width forms, marks that are no part of a figure, and
-letters and digits of one shape (``O`` and ``0``, ``l``, ``I`` and ``1``, ``rn`` and ``m``, ``cl`` and ``d``).
+letters and digits of one shape (``O`` and ``0``, ``l``, ``i`` and ``1``, ``rn`` and ``m``, ``cl`` and ``d``).
 No two figures share a skeleton, and nothing else is tolerated. What stands there as it is quoted is
 found however short it is, as a word or a line of its own, and before what only resembles it.
 """
@@ -33,10 +33,9 @@ _KEPT = frozenset("%‰<>=+±≤≥≠€$£¥")
 _FIGURE_MARK = re.compile(r"(?:(?<=\d)[.,:/．，：／]|(?:(?<=\d)|(?<![^\W_]))[-−–—－])(?=\d)")
 """A mark inside a figure, or a sign before one."""
 _SHAPES = str.maketrans(
-    {"0": "o", "1": "l", "ı": "i", "|": "l", "−": "-", "–": "-", "—": "-"}
+    {"0": "o", "1": "l", "i": "l", "ı": "l", "|": "l", "−": "-", "–": "-", "—": "-"}
     | dict(zip("ヘリニロカタエトハー末己巳曰士", "へり二口力夕工卜八一未已已日土", strict=True))
 )
-_CAPITAL_I = ("i", "l")
 _SHAPE_OF_TWO = {"rn": "m", "vv": "w", "cl": "d"}
 _TWO = re.compile("|".join(_SHAPE_OF_TWO))
 
@@ -85,15 +84,13 @@ def places(text: str, quote: str) -> Iterator[Span]:
     quoted = quote.strip(_QUOTE_MARKS)
     if not says_enough(quoted) or len(quoted) > MAX_QUOTE_CHARS:
         return
-    needles = dict.fromkeys(_skeleton(quoted, letter).text for letter in _CAPITAL_I)
-    for skeleton in dict.fromkeys(_skeleton(text, letter) for letter in _CAPITAL_I):
-        for needle in needles:
-            at = skeleton.text.find(needle)
-            while at >= 0:
-                first, last = skeleton.origin[at], skeleton.ends[at + len(needle) - 1]
-                if not _is_inside(text, last) and not _is_inside(text, first):
-                    yield first, last
-                at = skeleton.text.find(needle, at + 1)
+    needle, skeleton = _skeleton(quoted).text, _skeleton(text)
+    at = skeleton.text.find(needle)
+    while at >= 0:
+        first, last = skeleton.origin[at], skeleton.ends[at + len(needle) - 1]
+        if not _is_inside(text, last) and not _is_inside(text, first):
+            yield first, last
+        at = skeleton.text.find(needle, at + 1)
 
 
 def _verbatim(text: str, quote: str) -> Iterator[Span]:
@@ -118,11 +115,8 @@ def _is_inside(text: str, at: int) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _skeleton(text: str, capital_i: str) -> _Skeleton:
-    """A capital I has the shape of an l, and is an i in another case: a text is read in either way."""
-    if "I" not in text and capital_i != _CAPITAL_I[0]:
-        return _skeleton(text, _CAPITAL_I[0])
-    kept = [_kept(sign, capital_i) for sign in text]
+def _skeleton(text: str) -> _Skeleton:
+    kept = list(map(_kept, text))
     for mark in _FIGURE_MARK.finditer(mended(text)):
         kept[mark.start()] = _folded(mark[0])
     signs = list("".join(kept))
@@ -137,9 +131,9 @@ def _skeleton(text: str, capital_i: str) -> _Skeleton:
 
 
 @lru_cache(maxsize=8192)
-def _kept(sign: str, capital_i: str) -> str:
+def _kept(sign: str) -> str:
     """What of a sign counts wherever it stands."""
-    return "".join(c for c in _folded(sign.replace("I", capital_i)) if c.isalnum() or c in _KEPT)
+    return "".join(c for c in _folded(sign) if c.isalnum() or c in _KEPT)
 
 
 def _folded(sign: str) -> str:

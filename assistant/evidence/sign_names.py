@@ -106,7 +106,7 @@ class Signs:
                     yield at - place.end, place
             if named[at]:
                 yield from ((at, place) for place in self._inside.get(run[at - 1 : at + 2 : 2], ()))
-                if at < len(run) - 1 and not named[at + 1]:
+                if at < len(run) - 1 and self._may_end(run, at + 1):
                     yield from ((at, place) for place in self._inside.get(run[at - 1], ()))
 
     def _around(self, run: str, at: int, place: _Place) -> Span | None:
@@ -116,13 +116,17 @@ class Signs:
         after = shared(run[last : last + MOST_AROUND], place.run[place.end : place.end + MOST_AROUND])
         start, end = at - before, last + after
         opens = before == place.at and _opens(run, start)
-        closes = place.end + after == len(place.run) and _closes(run, end)
+        closes = place.end + after == len(place.run) and self._may_end(run, end)
         telling = sum(map(_may_name, run[start:at] + run[last:end]))
         if telling + opens + closes < AROUND or before + after < 2 * (last - at):
             return None
         stays = max(run[start:at], run[last:end], key=len)
         is_word = self.text.count(stays) > self.text.count(place.run[place.at - before : place.end + after])
         return None if is_word or run[start:end] in self.text else (start, end)
+
+    def _may_end(self, run: str, end: int) -> bool:
+        """Whether a word may end before a place: before a word of grammar or one of the screen."""
+        return end >= len(run) or not _may_name(run[end]) or run[end : end + 2] in self.text
 
 
 def _note(noted: dict[str, list[_Place]], beside: str, place: _Place) -> None:
@@ -134,11 +138,6 @@ def _note(noted: dict[str, list[_Place]], beside: str, place: _Place) -> None:
 def _opens(run: str, start: int) -> bool:
     """Whether a word may begin at a place: at the start of a run, or behind a word of grammar."""
     return start == 0 or (start > 0 and not _may_name(run[start - 1]))
-
-
-def _closes(run: str, end: int) -> bool:
-    """Whether a word may end before a place."""
-    return end >= len(run) or not _may_name(run[end])
 
 
 @lru_cache(maxsize=8192)

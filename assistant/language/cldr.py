@@ -74,7 +74,9 @@ def powers() -> dict[str, frozenset[int]]:
 
 
 def is_common(word: str) -> bool:
-    """Whether a word with a capital names no person, place or thing: a month, a weekday, a language."""
+    """Whether a word with a capital names no person, place or thing: a month, a weekday, a language or the
+    people that speak it ("Swiss German").
+    """
     name = key(word)
     is_day = len(name) > SHORT_WEEKDAY and name in weekdays()
     return is_day or name in months() or word in _languages()
@@ -87,7 +89,8 @@ def is_day_or_month(word: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _languages() -> frozenset[str]:
-    return frozenset(name for locale in _locales() for name in locale.languages.values())
+    names = (name for locale in _locales() for name in locale.languages.values())
+    return frozenset(word for name in names for word in (name, *name.split()))
 
 
 @lru_cache(maxsize=1)
@@ -116,8 +119,8 @@ def halves() -> re.Pattern[str]:
 
 
 def _spelled(name: str) -> str:
-    """A name as it may be written, with full stops and spaces between its letters."""
-    return r"\.?\s?".join(map(re.escape, name)) + r"\.?"
+    """A name as it may be written, with full stops and spaces between its letters, or read off a picture."""
+    return r"\.?\s?".join(map(re.escape, name)).replace("m", "(?:m|rn)") + r"\.?"
 
 
 @lru_cache(maxsize=1)

@@ -95,11 +95,13 @@ _DAY_LEFT = re.compile(
 )
 _DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/-]|[.,]\d)(?:[^\W\d_]{1,2}\b)?")
 _DAY_BEHIND = re.compile(r"[.,]?\s{1,2}(\d{1,2})(?![\d:/]|[.,]\d)")
+_DAY_BEFORE = re.compile(r"(?<![\d:/.,-])(\d{1,2})日?[\s(（]{0,2}\Z")
+_NEXT_WORD = re.compile(r"\.?\s{1,2}([^\W\d_]+)")
 _LINK = re.compile(r"(?<![^\W_])[^\W\d_]{1,3}(?![^\W_])")
 _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?((?:19|20)\d\d)(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
-_HAN_NUMBER = re.compile(f"(?<![{_HAN}])[{_HAN}]{{2,12}}(?![{_HAN}])")
+_HAN_NUMBER = re.compile(f"(?<![{_HAN}])(?:[{_HAN}]{{2,12}}|(?<=分之)[{_HAN}])(?![{_HAN}])")
 _HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
@@ -219,6 +221,9 @@ def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: 
     is_whole = cldr.key(found[0]) in cldr.whole_months()
     if not is_whole and (near := before or after) and _LINK.search(near[0]):
         return  # "set to 14": no day has a word before its abbreviated month
+    following = _NEXT_WORD.match(text, after.end()) if after and not before else None
+    if following and cldr.key(following[1]) in cldr.months():
+        return  # "Sun 9 May": a weekday's name is a month's in another language
     year = _YEAR.match(text, found.end() if before or not after else after.end())
     if not (before or after or year or is_read):
         return
@@ -505,8 +510,10 @@ class Shown:
                 self._add_clocks(as_written if is_bare else value.readings)
             else:
                 self.weekdays |= value.readings
-                if self._moment and (of_month := _DAY_BEHIND.match(text, value.end)):
-                    self.days |= set(_in_calendar(self._moment, value.readings, int(of_month[1])))
+                before = _DAY_BEFORE.search(text, max(0, value.start - 6), value.start)
+                for of_month in filter(None, (before, _DAY_BEHIND.match(text, value.end))):
+                    if self._moment:
+                        self.days |= set(_in_calendar(self._moment, value.readings, int(of_month[1])))
 
     def _add_days(self, days: Set[Day], runs: Sequence[int], orders: Set[str]) -> None:
         """Days, with their parts; one that may be two is read in the order of the others."""
@@ -521,7 +528,7 @@ class Shown:
 
 
 def _in_calendar(near: date, weekdays: Set[int], of_month: int) -> Iterator[Day]:
-    """The days of a calendar's column or line, ``Mon 19``: of the month of a date or of one beside it."""
+    """The days of a calendar's column or line, ``Mon 19``, ``19(月)``: of a day's month or one beside."""
     for month in range(near.month - 2, near.month + 1):
         day = near.year + month // 12, month % 12 + 1, of_month
         if _is_day(day) and date(*day).weekday() in weekdays:

@@ -49,8 +49,17 @@ class Judged:
     build_ms: tuple[float, ...]
 
 
-def measure(report: Report, folder: Path) -> None:
-    """Print the totals of a set, and of an open one what went wrong."""
+@dataclass(frozen=True, slots=True)
+class Week:
+    """What was told a day after a week of chats, and two months later; `thin` are `hold`'s pairs."""
+
+    judged: tuple[Judged, ...]
+    later: tuple[Judged, ...]
+    thin: tuple[tuple[int, int], ...]
+
+
+def judge(folder: Path) -> Week:
+    """Hold the chats of a set in a home of its own and ask about its subjects."""
     week = json.loads((folder / WEEK).read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as home:
         database = open_database(DataDir(Path(home) / "home"))
@@ -67,7 +76,7 @@ def measure(report: Report, folder: Path) -> None:
         embedder.close()
         models.close()
         database.close_thread()
-    _print(report, folder, judged, later, thin)
+    return Week(tuple(judged), tuple(later), tuple(thin))
 
 
 class _Clock:
@@ -125,11 +134,11 @@ def _form(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _print(
-    report: Report, folder: Path, judged: list[Judged], later: list[Judged], thin: list[tuple[int, int]]
-) -> None:
-    report.line(f"  {folder}: {len(thin)} chats")
-    for name, answers in (("", judged), (", two months later", later)):
+def measure(report: Report, folder: Path) -> None:
+    """Print the totals of a set, and of an open one what went wrong."""
+    week = judge(folder)
+    report.line(f"  {folder}: {len(week.thin)} chats")
+    for name, answers in (("", week.judged), (", two months later", week.later)):
         holds = sum(each.holds for each in answers)
         clean = sum(not each.leaks for each in answers)
         goal = "" if name else "11 of 12"
@@ -137,11 +146,11 @@ def _print(
         report.row(f"told nothing of other subjects{name}", f"{clean} of {len(answers)}", goal="95 %")
         sizes = sum(len(each.text) for each in answers) // max(1, len(answers))
         report.row("characters told, mean", f"{sizes:,}")
-    taken = [ms for each in judged for ms in each.build_ms]
+    taken = [ms for each in week.judged for ms in each.build_ms]
     report.row("a pack, p95 of CPU", f"{percentile(taken, 0.95):.1f} ms", goal="50 ms")
-    long = [said for questions, said in thin if questions >= 5]
+    long = [said for questions, said in week.thin if questions >= 5]
     report.row("characters of a chat of five questions, least", f"{min(long, default=0):,}", goal="300")
     if folder.name not in CLOSED:
-        for each in judged:
+        for each in week.judged:
             if not each.holds or each.leaks:
                 report.line(f"  {each.subject}: holds={each.holds} leaks={each.leaks}\n{each.text}\n")

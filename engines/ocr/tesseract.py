@@ -170,7 +170,7 @@ class TesserocrEngine:
 def models_in(folder: Path, languages: Sequence[str]) -> str:
     """What tells the models that read these languages from others. Raises `OSError`."""
     digest = sha256()
-    for language in passes(languages):
+    for language in "+".join(passes(languages)).split("+"):
         digest.update((folder / f"{language}.traineddata").read_bytes())
     return digest.hexdigest()[:16]
 

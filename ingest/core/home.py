@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import click
 
 from store.core import paths
 from store.core.database import Database, open_database
@@ -33,6 +37,17 @@ def open_home(data_dir: DataDir, settings: Settings) -> Home:
     limits = settings.spool
     spool = Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries)
     return Home(settings, data_dir, database, spool, Media(data_dir.media, database))
+
+
+def with_home(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that is handed its home first, opened when its arguments are known to be right."""
+
+    @click.pass_obj
+    @wraps(command)
+    def opened(opener: Callable[[], Home], /, **given: Any) -> None:
+        command(opener(), **given)
+
+    return opened
 
 
 @contextmanager

@@ -22,6 +22,7 @@ import errno
 import logging
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +41,7 @@ from ingest.reading.backlog import Backlog
 from ingest.worker.duplicates import Likeness, find_duplicate, may_be_duplicate
 from store.core import tombstones
 from store.core.errors import SpoolEntryInvalid, StoreBusy
+from store.core.paths import replace_file
 from store.core.translation import N_
 from store.frames import frames, page_texts
 from store.frames import tags as frame_tags
@@ -190,12 +192,16 @@ def _capture_of(name: str, entry: Entry | None) -> Capture | None:
 
 
 def _count_death(folder: Path) -> int:
-    path = folder / _DEATHS
+    """How often a worker died at an entry, with this time; 0 where that cannot be kept."""
+    path, before = folder / _DEATHS, 0
     try:
-        before = int(path.read_text()) if path.is_file() and not path.is_symlink() else 0
-    except ValueError:
-        before = 0
-    path.write_text(str(before + 1))
+        if path.is_file() and not path.is_symlink():
+            with suppress(ValueError):
+                before = int(path.read_text())
+        replace_file(path, str(before + 1).encode(), durable=False)
+    except OSError as error:
+        log.warning("that the worker died cannot be noted: %s", error.strerror)
+        return 0
     return before + 1
 
 

@@ -16,7 +16,6 @@ import glob
 import json
 import os
 import re
-import shutil
 import uuid
 from contextlib import closing, suppress
 from pathlib import Path
@@ -28,7 +27,7 @@ from store.core import cipher
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.keys import box_of
-from store.core.paths import DataDir, file_lock
+from store.core.paths import DataDir, file_lock, remove
 from store.core.preferences import get_preference, put_preference, read_preference, set_preference
 
 MANIFEST = "manifest.json"
@@ -104,7 +103,7 @@ def drop(path: Path) -> int:
         freed = sum(each.st_size for each in found if each.st_nlink == 1)
     for _ in range(_TRIES):  # a sweep may be at it, too
         with suppress(FileNotFoundError):
-            shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+            remove(gone)
             break
     return freed
 

@@ -6,6 +6,7 @@ Folders are made 0700 and files 0600: this is a picture of everything somebody d
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 import time
@@ -89,9 +90,15 @@ def default_home() -> Path:
     return platformdirs.user_data_path("recollect", appauthor=False)
 
 
-def restrict_umask() -> None:
-    """From here on this process makes files that only their owner can read."""
+def restrict_files() -> None:
+    """From here on this process makes files that only their owner can read, and none of its memory when it
+    crashes: no deletion would come to that, and it holds the key of an encrypted home.
+    """
     os.umask(0o077)
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
@@ -114,6 +121,14 @@ def write_file(path: Path, content: bytes, flag: int = os.O_EXCL, *, durable: bo
         if durable:
             file.flush()
             os.fsync(file.fileno())
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a folder with what is in it, or a link and nothing of what it leads to."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def sync_directory(folder: Path) -> None:

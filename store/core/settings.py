@@ -14,6 +14,7 @@ import json
 import logging
 import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -27,8 +28,16 @@ from store.core.translation import N_
 log = logging.getLogger(__name__)
 
 
-def _setting(default: Any, help: str, *, unit: str = "", low: float | None = None) -> Any:
-    metadata = {"help": help, "unit": unit, "low": low}
+_MOST = 1_000_000_000
+"""Of any number: what is larger is a slip, and the system's clocks and waits cannot take it."""
+_MOST_PORT = 65_535
+
+
+def _setting(
+    default: Any, help: str, *, unit: str = "", low: float = 0, high: float = _MOST, form: str = ""
+) -> Any:
+    """`form` is the regular expression of a text."""
+    metadata = {"help": help, "unit": unit, "low": low, "high": high, "form": form}
     if isinstance(default, list | tuple):
         return field(default_factory=lambda: tuple(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -41,7 +50,7 @@ ToolFormat = Literal["", "functionary", "command-r", "llama31"]
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     host: str = _setting("127.0.0.1", "Address to listen on; anything but loopback needs allow_lan.")
-    port: int = _setting(8420, "Port to listen on; 0 picks a free one.", low=0)
+    port: int = _setting(8420, "Port to listen on; 0 picks a free one.", high=_MOST_PORT)
     allow_lan: bool = _setting(False, "Permit an address that other machines can reach.")
     public_url: str = _setting(
         "", "Address of a reverse proxy with TLS before the pages, such as https://recollect.example."
@@ -74,7 +83,7 @@ class CaptureSettings:
         unit="s",
         low=10,
     )
-    source: str = _setting("screen", "screen, folder:DIR or video:FILE.")
+    source: str = _setting("screen", "screen, folder:DIR or video:FILE.", form="screen|(folder|video):.+")
     monitors: tuple[str, ...] = _setting([], N_("Names of the monitors to look at; empty means all."))
     accessible_text: bool = _setting(
         False,
@@ -90,7 +99,7 @@ class CaptureSettings:
 
 @dataclass(frozen=True, slots=True)
 class SpoolSettings:
-    max_gb: float = _setting(2.0, "Bytes the spool may hold before capture slows down.", unit="GB", low=0)
+    max_gb: float = _setting(2.0, "Bytes the spool may hold before capture slows down.", unit="GB")
     max_entries: int = _setting(20_000, "Entries the spool may hold.", low=1)
 
 
@@ -100,10 +109,11 @@ class OcrSettings:
     languages: tuple[str, ...] = _setting(
         ["eng", "chi_sim"], "Tesseract language codes; a choice under Settings, Recording counts instead."
     )
-    workers: int = _setting(1, "Frames read at the same time, one thread each.", low=1)
+    workers: int = _setting(1, "Frames read at the same time, one thread each.", low=1, high=64)
     executor: str = _setting(
         "local",
         "Who reads and embeds beside this machine: local (nobody) or dask://HOST:PORT (docs/scale.md).",
+        form="local|dask://.+:[0-9]+",
     )
 
 
@@ -159,7 +169,7 @@ class ChatSettings:
         "", "Key for the endpoint, or env:NAME for a variable that holds it; OPENAI_API_KEY when unset."
     )
     timeout_s: float = _setting(60.0, "How long to wait for a model.", unit="s", low=1)
-    context_tokens: int = _setting(0, "Context window of the model; 0: found out.", unit="tokens", low=0)
+    context_tokens: int = _setting(0, "Context window of the model; 0: found out.", unit="tokens")
     send_pictures: Literal["local", "ask", "never"] = _setting(
         "local",
         "Show pictures of the frames a question is about to a model that can see: local (to one on this "
@@ -248,24 +258,25 @@ class RetentionSettings:
         0.0,
         "Over this many GB of pictures the oldest become small ones, then text alone. 0 sets no limit.",
         unit="GB",
-        low=0,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class BackupSettings:
-    keep: int = _setting(7, "Daily backups that are kept in the home folder; 0 makes none.", low=0)
+    keep: int = _setting(7, "Daily backups that are kept in the home folder; 0 makes none.")
 
 
 @dataclass(frozen=True, slots=True)
 class McpSettings:
-    port: int = _setting(8421, "Port of `recollect mcp --http`, on loopback only; 0 picks a free one.", low=0)
+    port: int = _setting(
+        8421, "Port of `recollect mcp --http`, on loopback only; 0 picks a free one.", high=_MOST_PORT
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CompatSettings:
     screenpipe_port: int = _setting(
-        0, "Also serve the screenpipe-shaped read API on this loopback port; 0 means no.", low=0
+        0, "Also serve the screenpipe-shaped read API on this loopback port; 0 means no.", high=_MOST_PORT
     )
     token_required: bool = _setting(
         True,
@@ -367,11 +378,19 @@ def _apply(settings: Settings, values: Mapping[str, Any], *, origin: str, parse:
         section = getattr(settings, section_name)
         kind = get_type_hints(type(section))[name]
         value = _typed(key, kind, _parse(raw, kind) if parse else raw, origin)
-        low = known[key].metadata["low"]
-        if low is not None and value < low:
-            raise SettingsError(f"{origin}: {key} must be at least {low}, not {value}")
+        _check_bounds(f"{origin}: {key}", value, known[key].metadata)
         settings = replace(settings, **{section_name: replace(section, **{name: value})})
     return settings
+
+
+def _check_bounds(what: str, value: Any, bounds: Mapping[str, Any]) -> None:
+    """Raises `SettingsError` for a number that is too small or too large, and for a text without its form."""
+    if isinstance(value, int | float) and not bounds["low"] <= value <= bounds["high"]:
+        word = "least" if value < bounds["low"] else "most"
+        bound = bounds["low" if word == "least" else "high"]
+        raise SettingsError(f"{what} must be at {word} {bound}, not {value}")
+    if bounds["form"] and not re.fullmatch(bounds["form"], value):
+        raise SettingsError(f"{what} cannot be {value!r}: {bounds['help']}")
 
 
 def _hint(given: str, known: Sequence[str]) -> str:
@@ -402,9 +421,8 @@ def _typed(key: str, kind: Any, value: Any, origin: str) -> Any:
         for name in sorted(set(value) - set(known)):
             raise SettingsError(f"{origin}: unknown key {name!r} in {key}; {_hint(name, known)}")
         kinds = get_type_hints(ChatModelSettings)
-        below = [name for name, item in value.items() if isinstance(item, int | float) and item < 0]
-        if below:
-            raise SettingsError(f"{origin}: {key} {below[0]} must be at least 0, not {value[below[0]]}")
+        for name, item in value.items():
+            _check_bounds(f"{origin}: {key} {name}", item, {"low": 0, "high": _MOST, "form": ""})
         return ChatModelSettings(
             **{name: _typed(f"{key} {name}", kinds[name], item, origin) for name, item in value.items()}
         )

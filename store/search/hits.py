@@ -25,10 +25,7 @@ from store.frames.frames import FrameStatus, captured_ms_of
 from store.ocr import readings
 from store.search.fuzzy import MatchKind
 from store.search.query import Query
-from store.search.snippet import SNIPPET_CHARS, Snippet, around, snippet, without_debris
-
-# Enough of a text to end its beginning at a word.
-_BROWSE_CHARS = 2 * SNIPPET_CHARS
+from store.search.snippet import Snippet, around, snippet, without_debris
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +144,8 @@ def _shown(connection: apsw.Connection, asked: Query, frame_id: int, near: Near 
     """The piece with the words; of a frame found by meaning alone, the chunk that was nearest."""
     text = scalar(
         connection,
-        # One text at a time, and in a browse only its beginning.
-        """
-        select iif(:is_browse, substr(text, 1, :chars), text) from readings
-        where frame_id = :id and is_current = 1
-        """,
-        {"id": frame_id, "is_browse": asked.is_browse, "chars": _BROWSE_CHARS},
+        "select text from readings where frame_id = ? and is_current = 1",
+        (frame_id,),
     )
     shown = around(text or "", near.start, near.end) if near is not None else snippet(text or "", asked)
     return without_debris(shown, readings.doubts(connection, frame_id, shown.start))

@@ -21,6 +21,8 @@ SNIPPET_CHARS = 200
 Span = tuple[int, int]
 _LINE = re.compile(r"[^\n]+")
 _TOKEN = re.compile(r"\S+")
+_FORM = re.compile(r"[^\w\s]|\d")
+_WORDS_ALONE, _NEARLY = 0.3, 0.8  # shares of a line's length: a menu may be three sentences wide
 _RAGGED = re.compile(r"(?m)^(?!\w\w)|(?<!\w\w)$")  # a line that may not begin or end with a word
 
 
@@ -45,11 +47,10 @@ def spans(text: str, query: Query) -> list[Span]:
 
 
 def snippet(text: str, query: Query) -> Snippet:
-    """The piece of `text` with the most different words of `query`; its beginning if it has none."""
+    """The piece of `text` with the most different words of `query`; from its best line on if it has none."""
     found = sorted(_occurrences(text, query.words))
     if not found:
-        start, end = _context(text, 0, 0)
-        return Snippet(text[start:end], (), start)
+        return around(text, *_best_line(text))
     first, last = _best_window(found)
     start, end = _context(text, first, min(last, first + SNIPPET_CHARS))
     inside = [each for each in found if each.start < end and each.end > start]
@@ -65,6 +66,19 @@ def around(text: str, start: int, end: int) -> Snippet:
     start = min(start, len(text))
     left, right = _context(text, start, min(end, len(text), start + SNIPPET_CHARS))
     return Snippet(text[left:right], (), left)
+
+
+def _best_line(text: str) -> Span:
+    """(start, end) of the first line nearly as long as any; one of words alone, as menus are, counts less.
+
+    A screen begins with its window's name, its menus and its lists: what it is about stands below.
+    """
+    scored = [
+        (sum(map(str.isalnum, line[0])) * (1.0 if _FORM.search(line[0]) else _WORDS_ALONE), line.span())
+        for line in _LINE.finditer(text)
+    ]
+    longest = max((score for score, _ in scored), default=0.0)
+    return next((span for score, span in scored if score >= _NEARLY * longest), (0, 0))
 
 
 def without_debris(shown: Snippet, is_unsure: Callable[[int, int], bool]) -> Snippet:

@@ -1,17 +1,15 @@
 """Ways out of an empty result: other spellings, and what each filter takes away.
 
 Every suggestion is asked of the index as it is now and carries the number of frames it would give.
-Words come from nowhere but the question itself, changed by a letter; what was deleted cannot be
-among them.
+Words come from nowhere but the index; what was deleted cannot be among them.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from string import ascii_lowercase, digits
 from typing import Any
 
 import apsw
@@ -28,6 +26,9 @@ MAX_SPELLINGS = 3
 _MAX_UNKNOWN = 3
 _MIN_LETTERS = 3
 _MAX_LETTERS = 16
+_TWO_SLIPS_LETTERS = 6
+_MAX_LOOKS = 2_000  # at 0.05 ms each, five times that in an index of ten million frames
+_LAST = chr(0x10FFFF)
 # Beyond this a word is simply common.
 _COUNTED = 50
 
@@ -108,11 +109,14 @@ def _respelled(connection: apsw.Connection, text: str) -> Iterator[str]:
 
 
 def _neighbours(connection: apsw.Connection, word: str) -> list[str]:
-    """Words of the index one edit away, the more frequent first; else its beginning."""
+    """Words of the index a slip away, or two from a long word; else its two halves, else its beginning."""
     if not _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
         return []
-    counted = ((_frequency(connection, each), each) for each in set(_edits(word)))
-    best = sorted(((count, each) for count, each in counted if count), key=lambda pair: (-pair[0], pair[1]))
+    near = _Vocabulary(connection).near(word, 1)
+    if not near and len(word) >= _TWO_SLIPS_LETTERS:
+        near = _Vocabulary(connection).near(word, 2)
+    halves = near or [f'"{word[:at]} {word[at:]}"' for at in range(1, len(word))]
+    best = sorted((-count, each) for each in halves if (count := _frequency(connection, each)))
     if best:
         return [each for _, each in best[:MAX_SPELLINGS]]
     return [f"{word}*"] if fuzzy.is_known(connection, word, is_prefix=True) else []
@@ -121,21 +125,80 @@ def _neighbours(connection: apsw.Connection, word: str) -> list[str]:
 def _frequency(connection: apsw.Connection, word: str) -> int:
     """In how many frames, counted no further than needed to compare."""
     sql = "select count(*) from (select 1 from frames_fts where frames_fts match ? limit ?)"
-    return int(scalar(connection, sql, (f'"{word}"', _COUNTED)))
+    return int(scalar(connection, sql, (word if word[0] == '"' else f'"{word}"', _COUNTED)))
 
 
-def _edits(word: str) -> Iterator[str]:
-    """Everything one slip away (P. Norvig, "How to Write a Spelling Corrector"): at most 1,300 words."""
-    for at in range(len(word) + 1):
-        before, after = word[:at], word[at:]
-        if len(after) > 1:
-            yield before + after[1] + after[0] + after[2:]
-        if after:
-            yield before + after[1:]
-        for letter in ascii_lowercase + digits:
-            yield before + letter + after
-            if after:
-                yield before + letter + after[1:]
+class _Vocabulary:
+    """The words of the index, walked as a tree of their beginnings, so in whatever script they are.
+
+    A slip is a letter more, less, another one, or two exchanged. Below a beginning that is too far from every
+    beginning of the word nothing is looked at (K. Oflazer, "Error-tolerant Finite-state Recognition", 1996).
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection, self._looks = connection, 0
+        connection.execute(
+            "create virtual table if not exists temp.words using fts5vocab ('main', 'frames_fts', 'instance')"
+        )
+
+    def near(self, word: str, slips: int) -> set[str]:
+        """The words at most so many slips from `word`. A second slip is not in the first letter."""
+        found: set[str] = set()
+        rows = [[*range(len(word) + 1)]]  # of each beginning of `start`, how far it is from those of `word`
+
+        def walk(start: str) -> None:
+            if min(rows[-1]) == slips:
+                found.update(each for each in _endings(word, start, rows, slips) if self._first(each) == each)
+                return
+            if rows[-1][-1] <= slips and self._first(start) == start:
+                found.add(start)
+            for letter in [word[0]] if slips > 1 and not start else self._letters(start):
+                rows.append(_distances(word, start + letter, rows))
+                if min(rows[-1]) <= slips and self._looks < _MAX_LOOKS:
+                    walk(start + letter)
+                rows.pop()
+
+        walk("")
+        return found
+
+    def _letters(self, start: str) -> Iterator[str]:
+        """What follows `start` in the index."""
+        at = start
+        while (term := self._first(at)) and term.startswith(start):
+            if term == start:
+                at = start + "\0"
+                continue
+            if tokenizer.is_single(term[0]):
+                return  # a word by itself: these stand behind the letters of all alphabets
+            yield term[len(start)]
+            at = term[: len(start) + 1] + _LAST
+
+    def _first(self, at: str) -> str:
+        """The first word that is not before `at`; "" behind the last."""
+        self._looks += 1
+        sql = "select term from temp.words where term >= ? limit 1"
+        return next((term for (term,) in self._connection.execute(sql, (at,))), "")
+
+
+def _endings(word: str, start: str, rows: Sequence[Sequence[int]], slips: int) -> Iterator[str]:
+    """The words that begin with `start`, where all slips were made."""
+    for at, far in enumerate(rows[-1]):
+        if far == slips:
+            yield start + word[at:]
+        if 0 < at < len(word) and start[-1] == word[at] and rows[-2][at - 1] + 1 == slips:
+            yield start + word[at - 1] + word[at + 1 :]  # its last two letters, exchanged
+
+
+def _distances(word: str, start: str, rows: Sequence[Sequence[int]]) -> list[int]:
+    """How far `start` is from each beginning of `word`, of the same for its own beginnings."""
+    above, letter = rows[-1], start[-1]
+    row = [above[0] + 1]
+    for at, other in enumerate(word, 1):
+        far = min(row[-1] + 1, above[at] + 1, above[at - 1] + (letter != other))
+        if at > 1 and len(start) > 1 and (letter, start[-2]) == (word[at - 2], other):
+            far = min(far, rows[-2][at - 2] + 1)
+        row.append(far)
+    return row
 
 
 def _widenings(database: Database, text: str, filters: Filters) -> Iterator[Widening]:

@@ -25,13 +25,14 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from store.core.errors import SpoolEntryInvalid, SpoolFull
 from store.core.keys import OVERHEAD_BYTES, box_of
-from store.core.paths import DIRECTORY_MODE, sync_directory, write_file
+from store.core.paths import DIRECTORY_MODE, remove, replace_file, sync_directory, write_file
 from store.spool import page_text
 
 log = logging.getLogger(__name__)
@@ -189,8 +190,8 @@ class Spool:
         recovered = 0
         for entry in sorted((self.folder / "taken").iterdir()):
             target = self.folder / "new" / entry.name
-            if target.exists():
-                shutil.rmtree(entry)
+            if os.path.lexists(target):
+                remove(entry)
             else:
                 entry.rename(target)
                 recovered += 1
@@ -201,11 +202,8 @@ class Spool:
         """Remove what nobody finished. A writer may be at work right now, so only old leavings go."""
         for leaving in (self.folder / "tmp").iterdir():
             try:
-                if time.time() - leaving.stat().st_mtime > older_than_s:
-                    if leaving.is_dir():
-                        shutil.rmtree(leaving)
-                    else:  # a file that was uploaded to be imported
-                        leaving.unlink()
+                if time.time() - leaving.lstat().st_mtime > older_than_s:
+                    remove(leaving)
             except FileNotFoundError:
                 continue
 
@@ -240,7 +238,7 @@ class Spool:
         """Remove a claimed entry. Renamed away first, so that no half-removed entry is ever seen."""
         gone = self.folder / "tmp" / f"{GONE}{name}.{uuid.uuid4().hex[:8]}"
         (self.folder / "taken" / name).rename(gone)
-        size = sum(file.stat().st_size for file in os.scandir(gone))
+        size = sum(file.stat(follow_symlinks=False).st_size for file in os.scandir(gone))
         shutil.rmtree(gone)
         with self._lock:  # room for who feeds and drains the spool in one process: an import
             if self._usage is not None:
@@ -251,10 +249,11 @@ class Spool:
         """Set a claimed entry aside in `failed`, with a sentence saying why."""
         taken = self.folder / "taken" / name
         if taken.is_dir() and not taken.is_symlink():
-            (taken / "reason.txt").write_text(reason + "\n", encoding="utf-8")
+            with suppress(IsADirectoryError):
+                replace_file(taken / "reason.txt", f"{reason}\n".encode(), durable=False)
         target = self.folder / "failed" / name
-        if target.exists():
-            shutil.rmtree(target)
+        if os.path.lexists(target):
+            remove(target)
         taken.rename(target)
 
     def failed(self) -> Iterator[tuple[str, str]]:
@@ -304,10 +303,10 @@ def told_by_name(name: str) -> tuple[int, str, bool] | None:
 def read_file(path: Path, most: int) -> bytes:
     """What was written into a file of an entry, at most so many bytes. Raises `SpoolEntryInvalid`."""
     try:
-        descriptor = os.open(path, _OPEN_FLAGS)
-    except OSError as error:
+        opened = open(path, "rb", opener=lambda name, _: os.open(name, _OPEN_FLAGS))  # noqa: SIM115
+    except OSError as error:  # a folder is opened by name only
         raise SpoolEntryInvalid("not_a_file", f"{path.name} is a link or cannot be opened") from error
-    with os.fdopen(descriptor, "rb") as file:
+    with opened as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode):
             raise SpoolEntryInvalid("not_a_file", f"{path.name} is not a file")

@@ -8,14 +8,13 @@ are believed as far as they are checked.
 from __future__ import annotations
 
 import logging
-import shutil
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from store.core.errors import SpoolEntryInvalid
-from store.core.paths import DataDir
+from store.core.paths import DataDir, remove
 from store.privacy.rules import WindowFacts
 from store.spool.queue import GONE, is_storable, read_record, told_by_name
 
@@ -75,10 +74,7 @@ def discard(data_dir: DataDir, found: Iterable[Waiting]) -> int:
         gone = data_dir.spool / "tmp" / f"{GONE}{name[:64]}.{uuid.uuid4().hex[:8]}"
         try:
             entry.folder.rename(gone)
-            if gone.is_dir() and not gone.is_symlink():
-                shutil.rmtree(gone)
-            else:
-                gone.unlink()
+            remove(gone)
         except FileNotFoundError:
             continue
         except OSError as error:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import psutil
+
 T = TypeVar("T")
 PATIENCE_S = 90
 """How long anything may take before it counts as not happening: a busy machine is slow, not wrong."""
@@ -133,6 +135,13 @@ class Recollect:
             self._process.kill()
             self._process.wait(PATIENCE_S)
             raise
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        """`up` and the parts that it runs."""
+        assert self._process is not None
+        up = psutil.Process(self._process.pid)
+        return [up, *up.children()]
 
     # -- asking ---------------------------------------------------------------------------
 

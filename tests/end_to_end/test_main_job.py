@@ -11,6 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
@@ -79,6 +80,14 @@ def open_windows(recollect: Recollect, start: Start, site: str, profile: Path) -
     )  # fmt: skip
 
 
+def check_closed(recollect: Recollect) -> None:
+    """No program leaves its memory on the disk when it crashes, and no file is another user's to read."""
+    assert [each.rlimit(psutil.RLIMIT_CORE) for each in recollect.processes] == [(0, 0)] * 4
+    home = recollect.home
+    written = (path for path in home.rglob("*") if path != home / "config.toml")
+    assert [path for path in written if path.lstat().st_mode & 0o077] == []
+
+
 def test_a_day_on_a_real_screen_can_be_asked_about_and_checked(
     recollect: Recollect, display: str, on_desktop: Start, site: str, browser: Browser, tmp_path: Path
 ) -> None:
@@ -105,6 +114,7 @@ def test_a_day_on_a_real_screen_can_be_asked_about_and_checked(
         assert all("tools" not in request for request in stub.requests)
         assert problems == []
         page.context.close()
+    check_closed(recollect)
     assert recollect.stop() == 0
     report = recollect.run("verify")
     assert report.returncode == 0, report.stdout

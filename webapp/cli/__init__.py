@@ -32,8 +32,8 @@ COMMANDS = {
     "privacy": "webapp.cli.privacy:privacy",
     "delete": "webapp.cli.privacy:delete",
     "retention": "webapp.cli.maintenance:retention",
-    "demo": "webapp.cli.imports:demo",
-    "import": "webapp.cli.imports:imports",
+    "demo": "webapp.cli.passed_on:demo",
+    "import": "webapp.cli.passed_on:imports",
     "backup": "webapp.cli.data:backup",
     "restore": "webapp.cli.data:restore",
     "export": "webapp.cli.data:export",
@@ -42,8 +42,8 @@ COMMANDS = {
     "decrypt": "webapp.cli.data:decrypt",
     "doctor": "webapp.cli.maintenance:doctor",
     "verify": "webapp.cli.maintenance:verify",
-    "reindex": "webapp.cli.maintenance:reindex",
-    "reread": "webapp.cli.maintenance:reread",
+    "reindex": "webapp.cli.passed_on:reindex",
+    "reread": "webapp.cli.passed_on:reread",
     "mcp": "webapp.cli.processes:mcp",
     "token": "webapp.cli.tokens:token",
     "capture": "webapp.cli.processes:capture",
@@ -85,6 +85,9 @@ def run(arguments: Sequence[str] | None = None, command: click.Command = recolle
         result: Any = command.main(arguments, prog_name=command.name, standalone_mode=False)
     except click.exceptions.Abort:
         return _tell("stopped", 130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
     except click.ClickException as error:
         return _tell(error.format_message(), error.exit_code)
     except BrokenPipeError:

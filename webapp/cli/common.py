@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from store.core.paths import DataDir, default_home, restrict_umask
+from store.core.paths import DataDir, default_home, restrict_files
 from store.core.times import MAX_EPOCH_SECONDS, to_ms
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def open_home(home: Path | None, arguments: Mapping[str, Any] | None = None) -> 
     """The home folder, made when missing, with its settings. Raises `SettingsError`."""
     from store.core import settings
 
-    restrict_umask()
+    restrict_files()
     data_dir = find_home(home).create()
     return Home(data_dir, settings.load(data_dir, arguments=arguments))
 
@@ -100,20 +100,6 @@ def run_part(module: str, home: Path | None, arguments: Sequence[str]) -> int:
             return process.wait()
         except KeyboardInterrupt:
             continue  # it got the same signal and ends by itself
-
-
-def pass_on(home: Path | None, *words: str) -> int:
-    """Become the command `words` of ingest, with all that the current command was given but its home."""
-    context = click.get_current_context()
-    arguments = list(words)
-    for parameter in context.command.params:
-        given = context.params[parameter.name or ""]
-        if parameter.name == "home" or given is None or given is False:
-            continue
-        option = [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]
-        for value in given if isinstance(given, tuple) else (given,):
-            arguments += option if value is True else [*option, str(value)]
-    return run_part("ingest", home, arguments)
 
 
 class Moment(click.ParamType[int]):

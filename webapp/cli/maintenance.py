@@ -1,16 +1,15 @@
-"""`doctor`, `verify`, `reindex`: does it work, is all there, make it anew; `pause`, `resume`, `retention`."""
+"""`doctor`, `verify`: does it work, is all there; `pause`, `resume`, `retention`."""
 
 from __future__ import annotations
 
 import dataclasses
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import click
 
 from store.core.errors import DatabaseUnusable
-from webapp.cli.common import home_and_json, local_text, open_home, pass_on, print_json
+from webapp.cli.common import home_and_json, local_text, open_home, print_json
 
 
 @click.command()
@@ -62,25 +61,6 @@ def verify(home: Path | None, as_json: bool) -> None:
             click.echo(f"X  {problem}")
     if report.problems:
         raise click.ClickException(f"{len(report.problems)} differences found")
-
-
-@click.command()
-@home_and_json
-@click.option("--text", is_flag=True, help="Only the index of words.")
-@click.option("--vectors", is_flag=True, help="Only the vectors of meaning, where they lack.")
-@click.option("--all", is_flag=True, help="Vectors of everything anew.")
-def reindex(home: Path | None, **_: Any) -> int:
-    """Make the indexes of words and meaning anew; may be stopped and started again."""
-    return pass_on(home, "reindex")
-
-
-@click.command()
-@home_and_json
-@click.option("--all", is_flag=True, help="Every picture; without it, go on with what waits.")
-@click.option("--stop", is_flag=True, help="Leave what still waits as it was read before.")
-def reread(home: Path | None, **_: Any) -> int:
-    """Read pictures anew, with another engine or on more machines; may be stopped and started again."""
-    return pass_on(home, "reread")
 
 
 @click.command()

@@ -49,3 +49,13 @@ def test_an_insight_is_called_by_its_title_and_its_label_is_no_word_of_the_perso
     told = replace(TURN, question="What was I doing here? 20 Nov 2026 13:00", insight="A quiet launch")
     fields = session_summary.summary_by_rules([told])
     assert (fields["request"], fields["completed"]) == ("A quiet launch", None)
+
+
+def test_a_chat_is_called_by_what_it_is_about_and_tells_no_empty_sentence(
+    past: Past, context: ContextServices
+) -> None:
+    begun = "The neighbour sells a tank of 500 litres. Good?"
+    session_id = past.window(begun, "Why?", answers=["New ones cost 110.", ""])
+    summary = chat_summaries.get(context.database, [session_id])[session_id]
+    assert summary.request == f"{begun}\nWhy?"
+    assert all(said.text for said in session_summary.sentences(summary))

@@ -48,8 +48,8 @@ def frame(database: Database, data_dir: DataDir) -> FrameRow:
 
 def test_lines_of_one_row_are_joined_from_left_to_right() -> None:
     by_rows = forms(TORN)[1]
-    assert by_rows.text.splitlines()[0] == "station group north done in 41 s"
-    assert [(line.text, line.box.x) for line in by_rows.lines[:1]] == [("station", 0)]
+    assert by_rows.text.splitlines()[0] == "station group north\tdone in 41 s"
+    assert [(line.text, line.box.x) for line in by_rows.lines[:1]] == [("station group north", 0)]
 
 
 def test_a_quote_may_run_over_a_row_and_shows_the_words_of_the_frame(frame: FrameRow) -> None:
@@ -97,7 +97,7 @@ def test_rows_are_those_of_tables_not_of_panes_side_by_side(
 
 
 def test_lines_below_each_other_share_no_row_though_one_beside_them_is_between() -> None:
-    assert forms(reading(*CHATS))[1].text.splitlines()[2:] == ["Dad Bring it", "today"]
+    assert forms(reading(*CHATS))[1].text.splitlines()[2:] == ["Dad\tBring it", "today"]
 
 
 @pytest.mark.parametrize(

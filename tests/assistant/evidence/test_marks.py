@@ -324,6 +324,7 @@ SIGNS = Screen(
         ("联系人是王建军 [1]。", ("王建军",)),
         ("判决的是北海市中级人民法院 [1]。", ("北海市中级人民法院",)),
         ("早上来的是司机孟师傅 [1]。", ("司机孟师傅",)),
+        ("这份图书目录由王建平返却 [1]。", ("王建平",)),
         ("北京市的法院已经判了 [1]。", ()),
         ("返却したのは森下さんです [1]。", ()),
         ("返却したのは杉山さんです [1]。", ("杉山",)),
@@ -338,6 +339,26 @@ def test_names_without_capitals_are_told_by_what_differs(sentence: str, missing:
 def test_an_altered_name_stands_where_another_cited_frame_has_it() -> None:
     (claim,) = marks.check("联系人是王建军 [1][2]。", [1, 2], {1: SIGNS, 2: Screen(["王建军 回电"])})
     assert claim.state == "cited"
+
+
+TABLE = "Seat\tGuest\tFee\tPaid\nA1\tRivera\t120\t3/4\nA2\t林しげ\t95\t3/9\nTotal 215"
+
+
+@for_each(
+    ("sentence", "missing"),
+    [
+        ("Rivera pays 120 [1].", ()),
+        ("Rivera pays 95 [1].", ("95",)),
+        ("Of 215, Rivera pays 120 [1].", ()),
+        ("Rivera's 120 and 林しげ's 95 are paid [1].", ()),
+        ("The least is 95 [1].", ()),
+        ("Riveras paid on 9 March [1].", ("9 March",)),
+        ("林しげ付了120 [1]。", ("120",)),
+    ],
+)
+def test_a_figure_stands_in_the_row_that_is_named(sentence: str, missing: tuple[str, ...]) -> None:
+    (claim,) = marks.check(sentence, [1], {1: Screen([TABLE.replace("\t", "\n"), TABLE])})
+    assert claim.missing == missing
 
 
 @for_each(

@@ -180,13 +180,15 @@ def test_auto_takes_the_first_engine_that_reads_the_languages(monkeypatch: pytes
 
 def test_a_folder_without_a_language_is_passed_over(tmp_path: Path) -> None:
     poor, rich = tmp_path / "poor", tmp_path / "rich"
-    for folder, names in [(poor, ["eng"]), (rich, ["eng", "chi_sim"])]:
+    for folder, names in [(poor, ["eng"]), (rich, ["eng", "ita", "chi_sim"])]:
         folder.mkdir()
         for name in names:
-            (folder / f"{name}.traineddata").touch()
+            (folder / f"{name}.traineddata").write_text(name)
     folders = [tmp_path / "absent", poor, rich]
     assert tesseract.folder_with(("eng", "chi_sim"), folders) == rich
     assert tesseract.folder_with(("eng",), folders) == poor
+    of_latin = tesseract.models_in(rich, ("eng", "ita", "chi_sim"))
+    assert of_latin != tesseract.models_in(rich, ("eng", "chi_sim"))
     with pytest.raises(OcrUnavailable, match="no data for deu; run"):
         tesseract.folder_with(("eng", "deu"), folders)
 

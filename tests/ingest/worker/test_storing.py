@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from store.timeline import ledger as decisions
 from store.verify.verify import verify
 from tests.factories import NOON_MS, capture, picture, webp
 from tests.ingest.conftest import queue
+from tests.store.deletion.test_deletion import CRAFTED
+from tests.tables import for_each
 
 DAY_MS = 86_400_000
 
@@ -335,12 +338,29 @@ def test_misfits_are_set_aside_and_counted_and_the_worker_goes_on(
     assert frame is not None and home.media.files() == [frame.media_path]
 
 
-def test_a_file_that_is_no_entry_is_set_aside(home: Home, store: SpoolConsumer) -> None:
-    (home.spool.folder / "new" / "notes.txt").write_text("hello")
-    queue(home)
-    store.store_some(10)
-    assert [name for name, _ in home.spool.failed()] == ["notes.txt"]
-    assert states(home)["new"] == []
+@for_each("craft", [craft for _, craft in CRAFTED.values()])
+def test_whatever_lies_in_the_spool_the_worker_starts_and_stores_the_others(
+    home: Home, stats: WorkerStats, craft: Callable[[Path], object]
+) -> None:
+    """Under one name in every folder, with links to a file of the person's where the worker writes."""
+    letter = home.data_dir.home / "letter.txt"
+    letter.write_text("mine")
+    name = f"{NOON_MS:015d}-{uuid.uuid4()}"
+    for part in ("new", "taken", "failed", "tmp"):
+        path = home.spool.folder / part / name
+        craft(path)
+        if path.is_dir() and not path.is_symlink():
+            for linked in ("deaths", "reason.txt"):
+                (path / linked).symlink_to(letter)
+        os.utime(path, (0, 0), follow_symlinks=False)
+    good = queue(home)
+    store = restarted(home, stats)
+    while store.store_some(10):
+        pass
+    assert frames.by_capture_id(home.database, good.capture_id)
+    assert states(home) == {**EMPTY, "failed": [name]}
+    assert letter.read_text() == "mine"
+    delete_range(home.database, home.media, 0, NOON_MS + 1)
 
 
 def test_a_mended_entry_that_is_retried_counts_as_kept_and_no_longer_as_failed(

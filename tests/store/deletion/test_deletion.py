@@ -624,6 +624,10 @@ def put_pipe(folder: Path) -> None:
     os.mkfifo(folder / "entry.json")
 
 
+def put_folder(folder: Path) -> None:
+    (folder / "entry.json").mkdir(parents=True)
+
+
 def put_record(content: bytes) -> Callable[[Path], None]:
     def put_folder(folder: Path) -> None:
         folder.mkdir()
@@ -640,6 +644,7 @@ CRAFTED: dict[str, tuple[str, Callable[[Path], object]]] = {
     "a file": (_NAME, Path.touch),
     "a link": (_NAME, lambda path: path.symlink_to("/etc")),
     "a pipe for a record": (_NAME, put_pipe),
+    "a folder for a record": (_NAME, put_folder),
     "a deep record": (_NAME, put_record(b"[" * 100_000)),
     "no text": (_NAME, put_record(b'{"app_name": "\\ud800", "batch_id": "\\u0000", "monitor": 7}')),
     "a folder that cannot be listed": (_NAME, lambda path: path.mkdir(mode=0)),

@@ -16,9 +16,9 @@ from store.core.database import Database, open_database
 from store.core.errors import DeadlineExceeded
 from store.core.paths import DataDir
 from store.ocr import readings
-from store.search import hits
 from store.search.filters import Filters
 from store.search.search import search
+from store.search.snippet import SNIPPET_CHARS
 from tests.factories import CASES, NOON_MS
 from tests.store.search.searching import ALWAYS, add_frame, add_texts, ids
 from tests.tables import for_each
@@ -327,7 +327,7 @@ def test_a_page_of_long_texts_is_small(database: Database) -> None:
         connection.execute("update readings set text = ?", (text,))
     for query_text in ("", "needle"):
         (hit,) = search(database, query_text, ALWAYS).hits
-        assert len(hit.snippet) <= hits.SNIPPET_CHARS
+        assert len(hit.snippet) <= SNIPPET_CHARS
 
 
 def test_a_deadline_stops_the_search_and_the_connection_lives_on(database: Database) -> None:

@@ -114,3 +114,16 @@ def test_every_token_of_a_word_is_marked(text: str, word: str) -> None:
 def test_a_text_of_ascii_alone_is_marked_as_any_other(text: str, asked: str) -> None:
     parsed = query.parse(asked)
     assert spans(text, parsed) == spans(f"{text} é", parsed)
+
+
+@for_each(
+    ("text", "begins"),
+    [
+        ("Fri 20 Nov\nFile Edit View Insert Format Table Tools Window\nThe kiln is hot at 14:20.", "The"),
+        ("窑炉 文件 编辑\n周五下午三点前把釉料送到二号窑。\n发送", "周五"),
+        ("one two three four five six\nseven", "one"),
+        ("", ""),
+    ],
+)
+def test_without_words_a_snippet_begins_at_what_a_screen_is_about(text: str, begins: str) -> None:
+    assert snippet(text, query.parse("")).text[: len(begins)] == begins

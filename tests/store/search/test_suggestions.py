@@ -26,6 +26,11 @@ def spellings(database: Database, text: str, filters: Filters = ALWAYS) -> list[
         ("retnetion", "retention"),
         ("retentiom policy", "retention policy"),
         ("Retentoin  policcy", "retention  policy"),
+        ("rettenton", "retention"),
+        ("ertention", "retention"),
+        ("erttention", None),  # a second slip in the first letters
+        ("холадильнки", "холодильник"),
+        ("har318", '"har 318"'),
         ("rete", "rete*"),
         ('"retenton policy"', '"retention policy"'),
         ("会儀 retenton", None),
@@ -35,7 +40,7 @@ def spellings(database: Database, text: str, filters: Filters = ALWAYS) -> list[
     ],
 )
 def test_did_you_mean(database: Database, asked: str, expected: str | None) -> None:
-    add_texts(database, "the retention policy", "会议记录")
+    add_texts(database, "the retention policy", "会议记录", "новый холодильник", "HAR-318")
     assert spellings(database, asked)[:1] == ([expected] if expected else [])
 
 
