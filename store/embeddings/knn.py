@@ -24,13 +24,15 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, column, rows, scalar
 from store.embeddings import vectors
-from store.embeddings.sign_index import EVERY_ID, Ids, SignIndex, index_of, is_ready, load_index
+from store.embeddings.sign_index import EVERY_ID, SignIndex, index_of, is_ready, load_index
 from store.embeddings.vectors import Kind
 
 RESCORED = 1_000
-"""Chunks whose cosine is computed: 5 ms, and all of the true 100 nearest of a million made-up ones."""
+"""Chunks whose cosine is computed, 5 ms; of no more things than these a filter lets through all are."""
+_JUDGED = 400
+"""So many of the nearest are told from chance: more than anybody lists."""
 MIN_COSINE = 0.15
 """Texts further apart than this have nothing to say to each other (unrelated lines: mostly below)."""
 CHANCE = 0.05
@@ -44,8 +46,8 @@ _LOOK_ALIKE = 0.9
 
 Vectors = npt.NDArray[np.floating]
 
-Narrow = Callable[[list[int] | None], list[int]]
-"""Which of these things pass the filters; with None, all things that do."""
+Narrow = Callable[[list[int] | None, int], list[int]]
+"""Which of these things pass the filters; with None, of all things that do at most so many, -1 for all."""
 
 
 class Near(NamedTuple):
@@ -106,15 +108,34 @@ def nearest(
     """
     with database.read() as connection:
         index = _index(database, connection, kind, model, len(query))
-        found, is_all = _rescored(connection, index, query, low, high, None)
-        if narrow is not None:
-            kept = set(narrow([near.id for near in found]))
-            found = [near for near in found if near.id in kept]
-            if not is_all and len(found) < limit:
-                # Few of the nearest pass: look among those that do.
-                among = np.array(sorted(narrow(None)), dtype=np.int64)
-                found, _ = _rescored(connection, index, query, low, high, among)
+        found = _nearest(connection, index, query, low, high, narrow, limit)
         return [near for near in found if near.stands_out or not above_chance][:limit]
+
+
+_CHUNKS = """
+select v.id from json_each(?) j cross join vectors v on v.kind = ? and v.thing_id = j.value and v.model_id = ?
+"""
+
+
+def _nearest(
+    connection: apsw.Connection, index: SignIndex, query: Vectors, low: int, high: int,
+    narrow: Narrow | None, limit: int,
+) -> list[Near]:  # fmt: skip
+    few = None if narrow is None else narrow(None, RESCORED + 1)
+    if few is not None and len(few) <= RESCORED:
+        ids = column(connection, _CHUNKS, (json.dumps(few), index.kind, index.model.id))
+        return _rescored(connection, index, query, ids, len(ids))
+    ids, compared = index.candidates(query, low, high, RESCORED)
+    found = _rescored(connection, index, query, ids, compared)
+    if narrow is not None:
+        kept = set(narrow([near.id for near in found], -1))
+        found = [near for near in found if near.id in kept]
+        if len(ids) < compared and len(found) < limit:
+            # Few of the nearest pass: look among those that do.
+            among = np.array(sorted(narrow(None, -1)), dtype=np.int64)
+            ids, compared = index.candidates(query, low, high, RESCORED, among)
+            found = _rescored(connection, index, query, ids, compared)
+    return found
 
 
 def chunks_of(
@@ -196,12 +217,10 @@ def _rescored(
     connection: apsw.Connection,
     index: SignIndex,
     query: npt.NDArray[np.floating],
-    low: int,
-    high: int,
-    among: Ids | None,
-) -> tuple[list[Near], bool]:
-    """Things by the cosine of their best chunk, and whether every chunk was looked at."""
-    ids, compared = index.candidates(query, low, high, RESCORED, among)
+    ids: list[int],
+    compared: int,
+) -> list[Near]:
+    """Things by the cosine of their best chunk among these, which are the nearest of so many."""
     sample = index.sample(BACKGROUND)
     found = rows(
         connection,
@@ -209,18 +228,20 @@ def _rescored(
         select v.id, v.thing_id, v.chunk_start, v.chunk_end, v.vector from json_each(?) j
         cross join vectors v on v.id = j.value
         """,
-        (json.dumps(list({*ids, *sample})),),
+        (json.dumps(sorted({*ids, *sample})),),
     )
     newest = scalar(connection, "select max(id) from vectors") or 0
     # What came after this read began is not seen by it, and not gone.
     if missing := {number for number in {*ids, *sample} - {row[0] for row in found} if number <= newest}:
         index.forget(missing)
     if not found:
-        return [], True
+        return []
     units = _units(row[4] for row in found)
     numbers = np.array([row[0] for row in found])
     asked = np.asarray(query, np.float32)
-    candidates = np.flatnonzero(np.isin(numbers, ids) & (units @ asked >= MIN_COSINE))
+    cosines = units @ asked
+    candidates = np.flatnonzero(np.isin(numbers, ids) & (cosines >= MIN_COSINE))
+    candidates = candidates[np.argsort(-cosines[candidates])[:_JUDGED]]
     scores, stand_out = _scored(units[candidates], asked, units[np.isin(numbers, sample)], compared)
     best: dict[int, Near] = {}
     for at, score, stands_out in zip(
@@ -229,7 +250,7 @@ def _rescored(
         _, thing_id, start, end, _ = found[at]
         if thing_id not in best or best[thing_id].score < score:
             best[thing_id] = Near(thing_id, score, start, end, stands_out)
-    return sorted(best.values(), key=lambda near: (-near.score, -near.id)), len(ids) >= compared
+    return sorted(best.values(), key=lambda near: (-near.score, -near.id))
 
 
 def _scored(

@@ -179,10 +179,10 @@ def _by_meaning(
     if question.mode == "hybrid" and question.parsed.is_exact:
         return [], "exact_query"
 
-    def narrow(ids: list[int] | None) -> list[int]:
+    def narrow(ids: list[int] | None, at_most: int) -> list[int]:
         among = "" if ids is None else "and m.id in (select value from json_each(:among))"
-        sql = f"select m.id from {corpus.table} m where {question.condition} {among}"
-        return column(connection, sql, {**question.values, "among": str(ids)})
+        sql = f"select m.id from {corpus.table} m where {question.condition} {among} limit :at_most"
+        return column(connection, sql, {**question.values, "among": str(ids), "at_most": at_most})
 
     try:
         found = knn.nearest(database, corpus.kind, asked.model, asked.vector, narrow=narrow, limit=limit)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import pairwise
 from typing import Literal
 
 from store.core.database import Database, rows
@@ -26,8 +26,10 @@ Order = Literal["relevance", "newest", "oldest"]
 
 NEAR_LIMIT = 150
 """Frames that are found by meaning at most."""
-LOOKED_AT = 60
-"""So many of the nearest texts are looked at word by word: 0.1 s the first time."""
+LOOKED_AT = (30, 60)
+"""So many of the nearest texts are looked at word by word, the second half only where one of the first says
+what is asked: words that were never looked at take 0.5 ms each.
+"""
 SAYS = 0.42
 """What a text has to say of the words of a question (`RetrievalQuery.likeness`). Of 30 searches for what
 is on no frame 29 find nothing, of 20 in other words 11 their frame; 27 and 6 by what stands out alone.
@@ -111,8 +113,13 @@ def _saying(
     places = json.dumps([(near.id, near.start, near.end) for near in found])
     with database.read() as connection:
         texts: dict[int, str] = dict(rows(connection, sql, (places,)))
-    looked_at = list(islice(dict.fromkeys(texts[near.id] for near in found if near.id in texts), LOOKED_AT))
-    shares = dict(zip(looked_at, likeness(looked_at), strict=False))
+    different = list(dict.fromkeys(texts[near.id] for near in found if near.id in texts))
+    shares: dict[str, float] = {}
+    for start, end in pairwise((0, *LOOKED_AT)):
+        told = likeness(different[start:end])
+        shares.update(zip(different[start:], told, strict=False))
+        if max(told, default=0.0) < SAYS:
+            break
     if not shares:
         return [near for near in found if near.stands_out]
     weighed = [
@@ -124,9 +131,9 @@ def _saying(
 
 
 def _narrow(allowed: Finder) -> knn.Narrow:
-    def narrow(ids: list[int] | None) -> list[int]:
+    def narrow(ids: list[int] | None, at_most: int) -> list[int]:
         if ids is None:
-            return allowed.by_time(-1, 0, None, newest_first=True)
+            return allowed.by_time(at_most, 0, None, newest_first=True)
         return list(allowed.among(ids))
 
     return narrow

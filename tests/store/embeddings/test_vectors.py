@@ -139,7 +139,7 @@ def test_bits_choose_the_nearest_few(database: Database, monkeypatch: pytest.Mon
     query, *noise = directions(11, 384)
     made[995:1005] = query + np.stack(noise)
     fill(database, made)
-    monkeypatch.setattr(knn, "RESCORED", 50)
+    monkeypatch.setattr(knn, "RESCORED", 20)
     assert set(near_ids(database, query, limit=10)) == set(range(995, 1005))
 
 
@@ -152,12 +152,12 @@ def test_range_and_filter_hold(database: Database, monkeypatch: pytest.MonkeyPat
     assert near_ids(database, one, low=10, high=13) == [12, 11, 10]
     odd = list(range(1, 100, 2))
 
-    def narrow(ids: list[int] | None) -> list[int]:
+    def narrow(ids: list[int] | None, at_most: int) -> list[int]:
         return odd if ids is None else [number for number in ids if number % 2]
 
     assert set(near_ids(database, one, narrow=narrow, limit=3)) <= set(odd)
-    assert near_ids(database, one, narrow=lambda ids: [7] if ids is None else []) == [7]
-    assert near_ids(database, one, narrow=lambda ids: []) == []
+    assert near_ids(database, one, narrow=lambda ids, at_most: [7] if ids is None else []) == [7]
+    assert near_ids(database, one, narrow=lambda ids, at_most: []) == []
 
 
 def test_thing_counts_with_its_best_chunk(database: Database) -> None:
@@ -252,7 +252,7 @@ def test_index_is_bounded_to_the_newest(database: Database) -> None:
     made = directions(100)
     fill(database, made)
     model = model_of(database)
-    index = SignIndex("document", model, max_bytes=28 * 40)
+    index = SignIndex("document", model, max_bytes=36 * 40)
     with database.read() as connection:
         index.refresh(connection)
     assert (len(index), index.floor) == (40, 60)
