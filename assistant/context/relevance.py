@@ -24,6 +24,7 @@ from assistant.language.statements import split_statements
 from store.core.database import Database
 from store.memory import chat_digests
 from store.memory.chat_digests import Candidates
+from store.memory.observations import MODEL_SAYS
 
 Likeness = npt.NDArray[np.float64]
 """``float64[n, n]``: how near each two of some chats are."""
@@ -181,7 +182,7 @@ def ranked(sentences: Sequence[Said], question: str, score: Mapping[int, float])
     """The sentences that say most first: they take up what others say, name things and answer the question.
 
     What was settled is told by what was weighed before it, so the words of several sentences stand in it;
-    the person's own words decide. `score` is how much each chat counts.
+    the person's own words decide. `score` is how much each chat counts. A model's words come last.
     """
     asked = weight(question)[1]
     known = {said: weight(said.text) for said in sentences}
@@ -193,7 +194,7 @@ def ranked(sentences: Sequence[Said], question: str, score: Mapping[int, float])
         worth = 0.35 * min(named, 4) + 0.3 * shared + 1.5 * len(own & asked) / max(1, len(asked))
         return (worth + 0.5 * said.is_person) * score[said.session_id]
 
-    return sorted(sentences, key=worth, reverse=True)
+    return sorted(sentences, key=lambda said: (said.text.startswith(MODEL_SAYS), -worth(said)))
 
 
 def salient(texts: Iterable[str], most: int) -> list[str]:

@@ -31,6 +31,7 @@ from store.embeddings.vectors import quantize
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_sessions import ClosedBy
 from store.memory.chat_summaries import BY_RULES, Embedded, SessionTurn
+from store.memory.observations import MODEL_SAYS
 
 log = logging.getLogger(__name__)
 
@@ -175,7 +176,7 @@ def _summarise(services: ContextServices, session_id: int) -> None:
         known = chat_summaries.get(services.database, [session_id]).get(session_id)
         if known and known.is_edited:  # what is left of it after a deletion has lost what finds it
             embed(services, session_id)
-        _put(services, session_id, turns, session_summary.summary_by_rules(turns), BY_RULES)
+        _put(services, session_id, turns, session_summary.summary_by_rules(turns))
         _score_usefulness(services, turns)
     except FAULTS:
         raise
@@ -211,7 +212,7 @@ def refine(services: ContextServices, session_id: int) -> bool:
         )
         if fields is None:
             return False
-        return _put(services, session_id, turns, fields, turns[-1].model)
+        return _put(services, session_id, turns, fields)
     except (ModelError, *FAULTS) as error:
         log.warning("session %d keeps the summary of the rules: %s", session_id, type(error).__name__)
     except Exception:  # a model's adapter may be a plug-in: the summary of the rules stays
@@ -224,7 +225,6 @@ def _put(
     session_id: int,
     turns: Sequence[SessionTurn],
     fields: Fields,
-    by: str,
 ) -> bool:
     return chat_summaries.put(
         services.database,
@@ -232,7 +232,7 @@ def _put(
         fields,
         tags=topics.tags([turn.question for turn in turns]),
         tokens=sum(estimate_tokens(turn.question) + estimate_tokens(turn.answer_md) for turn in turns),
-        made_by=by,
+        made_by=BY_RULES,
         ended_ms=turns[-1].created_ms,
         now_ms=services.clock(),
         embedded=_embedded(services, session_id, fields),
@@ -242,10 +242,11 @@ def _put(
 
 
 def _told(fields: Fields) -> str:
-    """What a summary says, without the words around it that every other has, too."""
+    """What a summary says, without the words around it that every other has, too, and a model's."""
     names = ("request", "completed", "learned", "notes", "next_steps")
-    told = "\n".join(filter(None, (fields[name] for name in names)))
-    return told.replace(session_summary.UNSOURCED, "").strip()
+    lines = "\n".join(filter(None, (fields[name] for name in names))).split("\n")
+    own = (line for line in lines if line != session_summary.UNSOURCED and not line.startswith(MODEL_SAYS))
+    return "\n".join(own)
 
 
 def _embedded(services: ContextServices, session_id: int, fields: Fields) -> Embedded | None:

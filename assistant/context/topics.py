@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from functools import lru_cache
@@ -129,13 +129,16 @@ def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) 
 def scores(
     database: Database, messages: Sequence[str], session_id: int | None, refused: Collection[str] = ()
 ) -> dict[str, float]:
-    """How sure each word of these questions is to be their topic, 0 to 1.
+    """How sure each word of these questions is to be their topic, 0 to 1, and each few side by side that are
+    the tag of an earlier chat.
 
     Half is the share of the questions that name it, half what earlier chats say: with one that is surely
     about it a third of that half, with many nearly all.
     """
     confidences = tags(messages, most=24)
-    known = chat_digests.inventory(database, tuple(confidences), session_id)
+    named = Counter(" ".join(pair) for message in messages for pair in {*_side_by_side(_runs(message))})
+    known = chat_digests.inventory(database, (*confidences, *named), session_id)
+    confidences |= {tag: 0.3 + 0.7 * named[tag] / len(messages) for tag in known.keys() & named.keys()}
     sure_by_tag = {}
     for tag, confidence in confidences.items():
         if tag in refused:
@@ -186,13 +189,21 @@ def gather(database: Database, session_ids: Sequence[int], now_ms: int) -> None:
 def _best(
     database: Database, scores_by_tag: Mapping[str, float], messages: Sequence[str], now_ms: int
 ) -> Topic | None:
-    """The surest topic that is sure enough; of several the one that says more."""
-    tag = max(scores_by_tag, key=lambda tag: (scores_by_tag[tag], min(len(tag), 24), tag), default="")
-    if not tag or scores_by_tag[tag] <= THRESHOLD:
+    """The surest topic that is sure enough; none where several are as sure: then nothing says which it is."""
+    tag, *even = _surest(scores_by_tag) or [""]
+    if even or scores_by_tag.get(tag, 0.0) <= THRESHOLD:
         return None
     known = chat_digests.topic(database, tag)
     title = known.title if known else title_of(tag, messages)
     return Topic(tag, title, scores_by_tag[tag], "inferred", now_ms)
+
+
+def _surest(scores_by_tag: Mapping[str, float]) -> list[str]:
+    """The tags of the highest score without parts of another one; of pairs of signs, which overlap, one."""
+    highest = max(scores_by_tag.values(), default=0.0)
+    best = [tag for tag, score in scores_by_tag.items() if score == highest]
+    signs = sorted(filter(HAN.search, best))[-1:]
+    return signs or [tag for tag in best if not any(f" {tag} " in f" {other} " for other in {*best} - {tag})]
 
 
 def title_of(tag: str, messages: Sequence[str]) -> str:
@@ -323,10 +334,7 @@ def tags(messages: Sequence[str], most: int = MAX_TAGS) -> dict[str, float]:
 
 def _phrases(runs: Sequence[Sequence[Sequence[str]]]) -> list[tuple[tuple[str, ...], int]]:
     """Two or three words side by side in more than one question, and in how many; the longer first."""
-    pairs: Counter[tuple[str, ...]] = Counter()
-    for of_message in runs:
-        sizes = ((run, size) for run in of_message for size in (2, 3))
-        pairs.update({tuple(run[at : at + size]) for run, size in sizes for at in range(len(run) - size + 1)})
+    pairs = Counter(pair for of_message in runs for pair in {*_side_by_side(of_message)})
     often = sorted(
         (phrase for phrase in pairs if pairs[phrase] > 1), key=lambda phrase: (-len(phrase), phrase)
     )
@@ -334,6 +342,12 @@ def _phrases(runs: Sequence[Sequence[Sequence[str]]]) -> list[tuple[tuple[str, .
         (phrase, pairs[phrase]) for at, phrase in enumerate(often)
         if not any(_holds(other, phrase) and pairs[other] == pairs[phrase] for other in often[:at])
     ]  # fmt: skip
+
+
+def _side_by_side(runs: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """Each two and three words that stand side by side."""
+    for run in runs:
+        yield from (tuple(run[at : at + size]) for size in (2, 3) for at in range(len(run) - size + 1))
 
 
 def _holds(run: Sequence[str], phrase: Sequence[str]) -> bool:

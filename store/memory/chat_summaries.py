@@ -49,7 +49,7 @@ class SessionTurn:
 
 @dataclass(frozen=True, slots=True)
 class ChatSummary(Summary):
-    """What one session came to. `made_by` is rules, a model's name or person; `timezone` is the person's.
+    """What one session came to. `made_by` is rules or person; `timezone` is the person's.
 
     `untyped` names the fields that a person left as they were when they wrote in it.
     """
@@ -65,10 +65,6 @@ class ChatSummary(Summary):
     is_retracted: bool
     tags: tuple[tuple[str, float], ...] = ()
     untyped: tuple[str, ...] = ()
-
-    @property
-    def is_by_model(self) -> bool:
-        return self.made_by not in (BY_RULES, BY_PERSON)
 
     @property
     def version(self) -> str:

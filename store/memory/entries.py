@@ -181,7 +181,6 @@ def of_insight(body: Insight) -> MemoryEntry:
 
 def of_chat(body: ChatSummary) -> MemoryEntry:
     title = title_of(next((text for text in body.fields.values() if text), ""))
-    title = f"{observations.MODEL_SAYS}{title}" if body.is_by_model else title
     return MemoryEntry("chat", body.session_id, body.started_ms, body.ended_ms + 1, title, body)
 
 

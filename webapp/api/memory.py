@@ -101,7 +101,7 @@ class ChatBody(SummaryAnswer):
 
     context_session_id: str
     chat_id: int
-    made_by: str = Field(description="Whose words it is: rules, person, or a model's name.")
+    made_by: str = Field(description="Whose words it is: rules or person.")
     start_time: Timestamp = Field(validation_alias="started_ms")
     end_time: Timestamp = Field(validation_alias="ended_ms")
 

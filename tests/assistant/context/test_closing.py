@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from assistant.context import session_closing, session_summary, topics
+from assistant.context import relevance, session_closing, session_summary, topics
 from assistant.context.session_closing import SETTLE_MS, ContextServices, look
 from assistant.context.topics import tags
 from assistant.core.models import ChatModels
@@ -24,6 +24,7 @@ from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
 from store.egress import egress_log
 from store.memory import chat_digests, chat_sessions, chat_summaries
+from store.memory.observations import MODEL_SAYS
 from tests.assistant.context.conftest import changed, paced
 from tests.assistant.context.helpers import DAY_MS, Past
 from tests.factories import NOON_MS, Clock, store_frame
@@ -33,6 +34,7 @@ from tests.tables import for_each
 
 QUESTION = "What did I set retention to?"
 LEARNED = "You set retention to 14 days."
+SETTLED = "Then we keep retention at 14 days for the archive."
 
 
 def summary_of(context: ContextServices, session_id: int) -> chat_summaries.ChatSummary:
@@ -204,26 +206,34 @@ def with_model(context: ContextServices, stub: StubModel) -> Iterator[ContextSer
     models.close()
 
 
-def words(request: str, learned: str = LEARNED) -> dict[str, str | None]:
-    fields = dict.fromkeys(("request", "investigated", "learned", "completed", "next_steps", "notes"))
-    return {**fields, "request": request, "learned": learned}
+def words(*sentences: str) -> dict[str, Sequence[str]]:
+    return {"sentences": sentences}
 
 
-def test_a_model_puts_it_into_better_words_in_the_background(
+def test_what_a_model_says_of_it_stands_marked_below_what_the_rules_say(
     with_model: ContextServices, stub: StubModel, now: Clock, database: Database
 ) -> None:
-    stub.reply(words("What retention was set to, password: hunter2"))
-    session_id = Past(with_model, now).window(QUESTION, answers=[LEARNED])
+    stub.reply(words("What retention was set to, password: hunter2", "Nobody asked the xylophone."))
+    session_id = Past(with_model, now).window(QUESTION, SETTLED, answers=[LEARNED, "Good."])
+    by_rules = summary_of(with_model, session_id)
+    [by_meaning] = database.column("select vector from chat_summaries")
     look(with_model)
     assert stub.requests == []  # it may come back in a moment
     now.now_ms += SETTLE_MS + 1
     look(with_model)
     found = summary_of(with_model, session_id)
-    assert (found.request, found.made_by) == ("What retention was set to, password: [redacted]", "stub")
-    assert "In a model's words: What retention" in session_summary.line_of(found).text
-    assert dict(found.tags) == {"retention": 1.0, "set": 1.0}
+    said = f"{MODEL_SAYS}What retention was set to, password: [redacted]"
+    assert found.fields == {
+        **by_rules.fields,
+        "notes": f"{by_rules.notes}\n{said}" if by_rules.notes else said,
+    }
+    assert (by_rules.completed, found.made_by, found.tags) == (SETTLED, "rules", by_rules.tags)
+    # Nor is the chat found by it, or told by it before what the person said.
+    assert database.column("select vector from chat_summaries") == [by_meaning]
+    sentences = session_summary.sentences(found)
+    assert relevance.ranked(sentences, said, {session_id: 1.0})[-1].text == said
     assert "Person: What did I set retention to?" in stub.requests[0]["messages"][1]["content"]
-    [request] = egress_log.of_turn(database, found.chat_id, 1)
+    [request] = egress_log.of_turn(database, found.chat_id, 2)
     assert (request.purpose, request.outcome) == ("refine", "answered")
     look(with_model)
     assert len(stub.requests) == 1
@@ -234,7 +244,9 @@ NONSENSE = words(
 )
 
 
-@pytest.mark.parametrize("bad", ["no json", "{}", '{"request": 3}', json.dumps(NONSENSE)])
+@pytest.mark.parametrize(
+    "bad", ["no json", "{}", '{"sentences": 3}', '{"sentences": [3]}', json.dumps(NONSENSE)]
+)
 def test_what_is_no_summary_leaves_the_rules_words(
     with_model: ContextServices, stub: StubModel, now: Clock, bad: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -42,6 +42,16 @@ def test_below_the_threshold_there_is_none(context: ContextServices) -> None:
     assert decided(context, ["what did I do", "and then"]) is None
 
 
+def test_of_words_that_are_as_sure_none_is_the_topic_but_what_earlier_chats_were_about(
+    past: Past, context: ContextServices
+) -> None:
+    asked = ["What had we settled about the garden pond?"]
+    assert decided(context, asked) is None
+    past.window("Which pump fits the garden pond?", "Who digs the garden pond?")
+    found = decided(context, asked)
+    assert found is not None and (found.tag, found.title) == ("garden pond", "Garden pond")
+
+
 def test_what_earlier_chats_were_about_makes_it_surer(past: Past, context: ContextServices) -> None:
     messages = ["the weather", "a train ticket", "some sketch"]
     before = topics.scores(context.database, messages, None)["sketch"]

@@ -230,7 +230,7 @@ def test_in_evidence_mode_it_is_off_by_default(
 def test_the_pack_is_made_anew_after_turns_or_minutes_and_not_before_the_cooldown(
     window: Window, past: Past, now: Clock
 ) -> None:
-    window.ask(QUESTIONS[0])
+    window.ask("And the retention?")
     first = window.told()
     past.window("a sketch of the retention house")  # there is something new to tell
     for question in QUESTIONS[1:]:
