@@ -255,9 +255,9 @@ class FrameTrigger:
     A look ends in one of three ways. *Keep* it: the first look, another app or window (at once), a
     change of pixels (at most one per interval), or the idle floor (nothing changed for long while the
     person is there). *Extend* the last frame: nothing changed, or only what always flickers, or only a film
-    of which a frame was kept a moment ago. *Wait*:
-    something changed too soon after the last frame, or that one is still being written. Then the screen of
-    the next allowed moment is kept; if it went back to how it was, the picture that waited is.
+    of which a frame was kept a moment ago. *Wait*: something changed too soon after the last frame, or that
+    one is still being written. Then the screen of the next allowed moment is kept; if it went back to how
+    it was, the picture that waited is.
     """
 
     def __init__(self, interval_s: float, idle_interval_s: float) -> None:

@@ -31,8 +31,10 @@ def own_language() -> Language:
     return "zh" if translation.language().startswith("zh") else "en"
 
 
-def language_of(text: str) -> Language:
-    """Which of them a question is asked in; of one that is in neither, or does not tell, the person's."""
+def answer_language(text: str) -> Language:
+    """In which of them a question is answered: the one it is asked in; if that is neither, or does not tell,
+    the person's.
+    """
     asked = asked_in(text)
     if asked == "zh":
         return "zh"

@@ -10,7 +10,7 @@ from assistant.context.packs import ContextRequest
 from assistant.core.errors import TurnRefused, UnknownChat
 from assistant.core.models import PATIENCE_S, AnyModel
 from assistant.core.records import MAX_MESSAGE_CHARS, MAX_NOTE_CHARS, MAX_PROMPT_CHARS, TurnRequest
-from assistant.core.texts import estimate_tokens, language_of
+from assistant.core.texts import answer_language, estimate_tokens
 from assistant.turns import anchor_facts, attachments, scope
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import TurnPlan, TurnServices, Voice
@@ -63,7 +63,7 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
         request,
         zone,
         message,
-        language_of(message),
+        answer_language(message),
         asked.scope,
         asked.filters,
         model,

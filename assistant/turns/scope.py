@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from assistant.core.errors import TimeRangeRequired, TurnRefused
 from assistant.core.records import NOTHING_BESIDE, AskedBeside, Scope, TurnFilters, TurnRequest
 from assistant.core.strings import day, text
-from assistant.core.texts import Language, asked_in, language_of
+from assistant.core.texts import Language, answer_language, asked_in
 from assistant.language import time_phrases
 from assistant.language.questions import Form, asked_words, done_beside, form_of, goes_on
 from assistant.language.time_phrases import Calendar, Found, Refusal
@@ -96,7 +96,7 @@ def understood(
     beside = done_beside(topic, language) if request.mode != "evidence" else None
     if beside and (span := _beside(database, scope, filters, permits, *beside)):
         scope, form, words = Scope("", *span), Form.SUMMARY, ()
-    said = told(scope, filters, zone, request.now_ms, language_of(message), request.frame_id is not None)
+    said = told(scope, filters, zone, request.now_ms, answer_language(message), request.frame_id is not None)
     asked = AskedBeside(subject, _times_of(request, scope, mentions.rest if phrase else "", calendar))
     return Understood(replace(scope, text=said), filters, topic, form, words, asked)
 

@@ -31,7 +31,7 @@ from assistant.core.records import (
     TurnResult,
 )
 from assistant.core.strings import text
-from assistant.core.texts import estimate_tokens, language_of, neutralized
+from assistant.core.texts import answer_language, estimate_tokens, neutralized
 from assistant.evidence.citations import without_numbers
 from assistant.evidence.replies import without_thinking
 from assistant.read_api.calls import is_permitted
@@ -90,7 +90,7 @@ def read_again(
     services: TurnServices, turn: TurnResult, model: ChatModel, stop: CancelToken
 ) -> Iterator[TurnEvent]:
     """Ask the model and keep what it thinks, or why that came to nothing: its earlier doubts stay then."""
-    database, language = services.database, language_of(turn.question)
+    database, language = services.database, answer_language(turn.question)
     row, sources = conversations.turn(database, turn.chat_id, turn.turn_id), _sources(services, turn)
     if row is None or row.answer_md != turn.answer_md or not sources:  # deleted meanwhile
         return

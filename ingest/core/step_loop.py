@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import traceback
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from ingest.core.worker_stats import WorkerStats
@@ -14,7 +15,7 @@ from store.core.errors import StoreBusy
 log = logging.getLogger(__name__)
 
 
-class StepLoop(threading.Thread):
+class StepLoop(threading.Thread, ABC):
     """Steps until `stop` is set, and rests while there is nothing to do.
 
     A daemon: what is under way at shutdown is abandoned, and still to be done at the next start.
@@ -48,9 +49,9 @@ class StepLoop(threading.Thread):
         self.close()
         self._database.close_thread()
 
+    @abstractmethod
     def step(self) -> bool:
         """Do something; False when there is nothing to do, or nothing can be done."""
-        raise NotImplementedError
 
     def on_busy(self, sentence: str) -> None:
         """The database had no time for a step, which is logged already."""

@@ -34,7 +34,7 @@ class Backlog:
         self._fresh_in_a_row = 0
 
     def wake(self) -> None:
-        """There is something to read: a frame that was stored, or a toolbar."""
+        """There is something to read: a frame that was stored, or that came back from elsewhere."""
         self._woken.set()
 
     def wait(self, timeout_s: float) -> None:

@@ -37,7 +37,7 @@ from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
 from store.core.translation import N_
 from store.core.translation import gettext as _
-from store.deletion import receipts, registry, reserve
+from store.deletion import places, receipts, reserve
 from store.deletion.receipts import Counts, Receipt
 from store.deletion.request import DeletionScope, Request
 from store.frames import pending, text_index
@@ -311,7 +311,7 @@ class Erasure:
                 return None
             # Each gets a number: what was read before it, though after the first, is out of date, too.
             none = self._request.start_ms
-            shown = [(none, none)] if self._is_whole else registry.intervals(connection, CONTINUOUS_MS)
+            shown = [(none, none)] if self._is_whole else places.intervals(connection, CONTINUOUS_MS)
             self.add_tombstones(connection, shown)
             selected = rows(connection, _SELECTED)
             self._sent_to |= sent.places(connection, {frame_id for frame_id, *__ in selected})
@@ -319,9 +319,9 @@ class Erasure:
                 self._ids.append(frame_id)
                 self._paths += filter(None, paths)
             size = receipts.picture_bytes(connection)
-            counts = registry.purge(connection, merge_later=merge_later)
+            counts = places.purge(connection, merge_later=merge_later)
             self._counts = self._counts.plus({**counts, "bytes": size})
-            self._places.update(registry.leftovers(connection))
+            self._places.update(places.leftovers(connection))
             self._keep(connection, self._under_way())
         return last
 
@@ -373,10 +373,10 @@ class Erasure:
         # What retention finds later it takes later.
         found = [] if self._is_narrowed else receipts.still_there(self._database, self._until_now)
         with self._database.read() as connection:
-            registry.select_frames(
+            places.select_frames(
                 connection, "select value from json_each(:ids)", {"ids": json.dumps(self._ids)}
             )
-            self._places.update(registry.leftovers(connection, by_id=True))
+            self._places.update(places.leftovers(connection, by_id=True))
         found += [N_(f"Something is still in {place}.") for place in sorted(self._places)]
         pictures = sum((self._media.folder / path).exists() for path in self._paths)
         if pictures:

@@ -18,7 +18,7 @@ from store.core import copies, times, tombstones
 from store.core.database import Database, scalar
 from store.core.translation import N_, heard
 from store.core.translation import gettext as _
-from store.deletion import memory_hooks, registry
+from store.deletion import memory_hooks, places
 from store.deletion.request import Request
 from store.frames import pending, text_index
 from store.frames.frames import id_range
@@ -101,13 +101,13 @@ def _rehearsed(database: Database, request: Request) -> tuple[Counts, list[tuple
     found: tuple[Counts, list[tuple[str, str]]] | None = Counts(), []
     with suppress(_TakenBack), database.write() as connection:
         request.scope.select_all(connection)
-        number = registry.select_frames(connection, "select id from deletion_request", {})
+        number = places.select_frames(connection, "select id from deletion_request", {})
         if number > MOST_NAMED:
             found = None
         elif number:
             size = picture_bytes(connection)
             memory_hooks.note_named(connection)
-            counts = registry.purge(connection, merge_later=number > 1)
+            counts = places.purge(connection, merge_later=number > 1)
             found = Counts().plus({**counts, "bytes": size}), memory_hooks.lost(connection)
         raise _TakenBack
     return found
@@ -120,7 +120,7 @@ def _counted(database: Database, request: Request) -> Counts:
         last = -1
         while (found := request.scope.select(connection, last)) is not None:
             last = found
-            counts = counts.plus({**registry.count(connection), "bytes": picture_bytes(connection)})
+            counts = counts.plus({**places.count(connection), "bytes": picture_bytes(connection)})
     return counts
 
 

@@ -16,7 +16,7 @@ from store.core.database import Database, column, rows, scalar
 from store.core.errors import StoreError
 from store.core.keys import app_digest
 from store.core.paths import DataDir
-from store.deletion import registry
+from store.deletion import places
 from store.frames.frames import MAX_CAPTURED_MS, id_range
 from store.privacy.rules import Rule, WindowFacts, as_document, validate
 from store.search.filters import APP_NAMES
@@ -57,7 +57,7 @@ class DeletionScope:
     def select_all(self, connection: apsw.Connection) -> int:
         """Put every frame into ``deletion_request``; returns how many."""
         with self.bound(connection):
-            return registry.select_frames(
+            return places.select_frames(
                 connection, f"select f.id {self.source}", self.parameters, "deletion_request"
             )
 
@@ -70,7 +70,7 @@ class DeletionScope:
             found = f"select f.id {self.source} and f.id in (select value from json_each(:chunk))"
             with self.bound(connection):
                 parameters = {**self.parameters, "chunk": json.dumps(chunk)}
-                if registry.select_frames(connection, found, parameters):
+                if places.select_frames(connection, found, parameters):
                     return after_id
         return None
 

@@ -25,7 +25,7 @@ from store.core.preferences import delete_preference, get_preference, set_prefer
 from store.core.records import columns, insert
 from store.core.settings import RetentionSettings
 from store.core.translation import N_
-from store.deletion import registry
+from store.deletion import places
 from store.deletion.deletion import Erasure, only_one
 from store.deletion.request import DeletionScope, Request
 from store.frames import frames, pending
@@ -272,7 +272,7 @@ class _Taking:
         names into the trash; returns their ids.
         """
         _refuse_while_asked(connection, self._now_ms)
-        registry.select_frames(
+        places.select_frames(
             connection,
             f"select f.id from json_each(:ids) j cross join frames f on f.id = j.value"
             f" where f.{path} is not null and f.id not in ({KEPT})",

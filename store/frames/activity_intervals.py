@@ -133,7 +133,7 @@ _DAY_MS = 86_400_000
 def overlaps_deletion(start: str, end: str) -> str:
     """SQL: whether something made from ``[start, end)`` (SQL for milliseconds) may show a deleted frame.
 
-    The frames are in ``deletion_scope`` (`store.deletion.registry`) and their rows still there. One that was
+    The frames are in ``deletion_scope`` (`store.deletion.places`) and their rows still there. One that was
     on the screen before the range began may count in it, for as long as the line of activity bridges.
     """
     return f"""(

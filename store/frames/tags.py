@@ -95,7 +95,7 @@ limit :limit
 # -- frames that are kept -----------------------------------------------------------------
 # Frames that stay whatever retention says: pinned by the person, cited by an answer, or told as an insight.
 #
-# Only a deletion that the person asks for takes them (`store.deletion.registry`). `KEPT` is the one place
+# Only a deletion that the person asks for takes them (`store.deletion.places`). `KEPT` is the one place
 # that says which they are; whoever thins out pictures leaves out what it selects.
 
 KEPT = """

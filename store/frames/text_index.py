@@ -44,7 +44,7 @@ def remove(connection: apsw.Connection, frame_id: int) -> None:
 
 
 def remove_deleted(connection: apsw.Connection) -> None:
-    """Remove the words of all frames in ``deletion_scope`` (`store.deletion.registry`)."""
+    """Remove the words of all frames in ``deletion_scope`` (`store.deletion.places`)."""
     reached = _reached(connection)
     sql = f"""
         select 'delete', t.id, {", ".join(f"t.{name}" for name in _COLUMNS.split(", "))}

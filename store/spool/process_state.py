@@ -21,6 +21,9 @@ from store.core.paths import replace_file
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+ALIVE_MS = 15_000
+"""A program writes its state every few seconds; one that has not for so long is gone."""
+
 FOREVER_MS = 2**53
 """`Pause.until_ms` of "until I resume"."""
 
@@ -154,6 +157,11 @@ def write_ingest_state(spool_folder: Path, state: IngestState) -> None:
 def read_ingest_state(spool_folder: Path) -> IngestState | None:
     """The last state the worker wrote, or None when it never did (or the file is unusable)."""
     return _read_state(spool_folder / FILE_NAME, IngestState)
+
+
+def is_alive(state: CaptureState | IngestState | None, now_ms: int) -> bool:
+    """Whether the program that wrote this runs and said so lately."""
+    return state is not None and state.state != "stopped" and now_ms - state.written_ms <= ALIVE_MS
 
 
 def _write_state(path: Path, state: CaptureState | IngestState | SenderState) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.core.texts import language_of
+from assistant.core.texts import answer_language
 from store.chats import personas
 from store.core import translation as translated
 from tests import translation
@@ -102,10 +102,10 @@ def test_a_question_that_tells_no_language_of_ours_is_answered_in_that_of_the_pa
     def asked() -> list[str]:
         translated.speak("zh_Hans", languages.catalog("zh_Hans"))
         questions = ("HAR-318", "Was habe ich gestern gemacht?", "What did I do?", "我昨天做了什么？")
-        return [language_of(question) for question in questions]
+        return [answer_language(question) for question in questions]
 
     assert copy_context().run(asked) == ["zh", "zh", "en", "zh"]
-    assert language_of("HAR-318") == "en"
+    assert answer_language("HAR-318") == "en"
 
 
 def test_a_page_speaks_the_browser_s_language_or_the_chosen_one(browser: Actor) -> None:

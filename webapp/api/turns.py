@@ -11,7 +11,7 @@ from pydantic import AliasPath, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from assistant.core.records import Scope, TurnResult
-from assistant.core.texts import language_of
+from assistant.core.texts import answer_language
 from assistant.retrieval import coverage
 from store.core.times import to_seconds
 from webapp.api.endpoint import TURN, endpoint
@@ -255,13 +255,13 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
                 for cause, ms in coverage.causes(result.coverage.gaps).items()
             ],
             statements=coverage.statements(
-                result.coverage, ZoneInfo(result.timezone), language_of(result.question)
+                result.coverage, ZoneInfo(result.timezone), answer_language(result.question)
             ),
         ),
         scope=scope_answer(result.scope),
         way=WayAnswer.of(
             result.way,
-            text=coverage.way(result, language_of(result.question)),
+            text=coverage.way(result, answer_language(result.question)),
             seconds=result.way.duration_ms / 1000,
         )
         if result.way

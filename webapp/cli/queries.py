@@ -104,7 +104,7 @@ def _print_turn(result: TurnResult, as_json: bool) -> None:
 
         click.echo(turn_answer(result).model_dump_json(indent=2))
         return
-    from assistant.core.texts import language_of
+    from assistant.core.texts import answer_language
     from assistant.retrieval import coverage
 
     click.echo(result.answer_md)
@@ -115,7 +115,7 @@ def _print_turn(result: TurnResult, as_json: bool) -> None:
             click.echo(f"  [{item.n}] {item.local_time}  {window}  {frame}")
     for warning in result.warnings:
         click.echo(f"  ! {warning}")
-    way = coverage.way(result, language_of(result.question))
+    way = coverage.way(result, answer_language(result.question))
     click.echo(" — ".join(part for part in (result.scope.text, way) if part))
 
 

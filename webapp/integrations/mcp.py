@@ -30,7 +30,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assistant.core.errors import TurnRefused
 from assistant.core.records import MAX_MESSAGE_CHARS, TurnRequest
-from assistant.core.texts import language_of
+from assistant.core.texts import answer_language
 from assistant.read_api import calls, memory
 from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.read_api.frames import FrameId, activity_summary, get_frame_context, search_frames
@@ -108,7 +108,7 @@ def ask(
             for item in cited
         ],
         scope=result.scope.text,
-        way=coverage.way(result, language_of(result.question)),
+        way=coverage.way(result, answer_language(result.question)),
         warnings=list(result.warnings),
         chat_id=result.chat_id,
     )

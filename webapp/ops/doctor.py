@@ -44,7 +44,6 @@ from webapp.ops.control import free_space
 
 Verdict = Literal["OK", "--", "!", "X"]
 
-FRESH_MS = 30_000
 DAY_MS = 86_400_000
 _MODEL_TIMEOUT_S = 5.0
 _CHINESE = "中文"
@@ -83,7 +82,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
 def check_capture(data_dir: DataDir) -> Check:
     """What capture last said of the screen."""
     state = process_state.read_capture_state(data_dir.spool)
-    if state and state.state != "stopped" and now_ms() - state.written_ms < FRESH_MS:
+    if state and process_state.is_alive(state, now_ms()):
         if state.state == "failing":
             return Check(
                 "Display", "X", _(state.detail) or state.reason, _("The screen is tried again by itself.")
@@ -130,7 +129,7 @@ def check_sender(data_dir: DataDir) -> list[Check]:
         accepted = f"last accepted {times.rfc3339(state.accepted_ms, host_zone())}"
     sentence = f"to {state.server}; {accepted}; {state.waiting} wait, {state.refused} set aside"
     daemon = process_state.read_capture_state(data_dir.spool)
-    if daemon is None or daemon.state == "stopped" or now_ms() - daemon.written_ms >= FRESH_MS:
+    if not process_state.is_alive(daemon, now_ms()):
         return [Check("Handing in", "--", f"{sentence}; capture is not running", "Start it as before.")]
     if state.problem:
         return [Check("Handing in", "!", f"{state.problem}; {sentence}", "It is tried again by itself.")]
@@ -209,7 +208,7 @@ def check_embeddings(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
         sentence += f"; what {stored} made is made anew"
         return Check("Meaning", "!", sentence, "Until `recollect up` has done so, search is by words alone.")
     worker = process_state.read_ingest_state(data_dir.spool)
-    if worker and worker.embedder_problem and now_ms() - worker.written_ms < FRESH_MS:
+    if worker and worker.embedder_problem and process_state.is_alive(worker, now_ms()):
         problem = f"{sentence}; ingest says: {worker.embedder_problem}"
         return Check("Meaning", "!", problem, "It is tried again once a minute.")
     if is_english_only:

@@ -30,6 +30,7 @@ from store.spool.process_state import (
     CaptureState,
     IngestState,
     Pause,
+    is_alive,
     read_capture_state,
     read_pause,
 )
@@ -40,9 +41,6 @@ from webapp.ops.control import free_space
 
 Verdict = Literal["ok", "warn", "bad", "off"]
 Status = Literal["healthy", "degraded", "unhealthy"]
-
-ALIVE_MS = 15_000
-"""A daemon writes its state every few seconds; one that has not for so long is gone."""
 
 SILENT_MS = 30_000
 """Older than this, a look at the screen is no proof that recording goes on."""
@@ -59,7 +57,6 @@ _STATE_WORDS = {
     "paused": N_("paused"),
     "excluded": N_("excluded"),
     "locked": N_("locked"),
-    "asleep": N_("asleep"),
     "starting": N_("starting"),
 }
 
@@ -121,8 +118,8 @@ def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part
         )
     if state.state == "stopped":
         return Part("capture", "off", _("stopped"), _("capture was ended"), _("Start `recollect up`."))
-    if now_ms - state.written_ms > ALIVE_MS:
-        why = _("no sign of life for %(time)s", time=_seconds(now_ms - state.written_ms))
+    if not is_alive(state, now_ms):
+        why = _("no sign of life for %(time)s", time=formatting.duration(now_ms - state.written_ms))
         return Part("capture", "bad", _("gone"), why, _("Look at logs/capture.log."))
     return _of_capture_state(state, now_ms)
 
@@ -133,13 +130,13 @@ def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
         action = _("It is tried again by itself; see `recollect doctor`.")
         return Part("capture", "bad", _("failing"), why, action)
     words = _STATE_WORDS.get(state.state, state.state)
-    if state.state in ("locked", "excluded", "starting", "asleep", "paused"):
+    if state.state in ("locked", "excluded", "starting", "paused"):
         return Part("capture", "ok", _(words), why)
     since_ms = state.looked_ms if state.looked_ms is not None else state.started_ms
     if now_ms - since_ms > SILENT_MS:
-        why = _("no look at the screen for %(time)s", time=_seconds(now_ms - since_ms))
+        why = _("no look at the screen for %(time)s", time=formatting.duration(now_ms - since_ms))
         return Part("capture", "bad", _("silent"), why, _("Restart Recollect."))
-    why = _("looked at the screen %(time)s ago", time=_seconds(now_ms - since_ms))
+    why = _("looked at the screen %(time)s ago", time=formatting.duration(now_ms - since_ms))
     return Part("capture", "ok", _(words), why)
 
 
@@ -154,8 +151,8 @@ def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
     value = _("%(number)s waiting", number=len(waiting))
     if worker is None or worker.state == "stopped":
         return Part("ingest", "bad", value, _("the ingest worker does not run"), _("Start `recollect up`."))
-    if not _is_alive(worker, now_ms):
-        why = _("no sign of life for %(time)s", time=_seconds(now_ms - worker.written_ms))
+    if not is_alive(worker, now_ms):
+        why = _("no sign of life for %(time)s", time=formatting.duration(now_ms - worker.written_ms))
         return Part("ingest", "bad", value, why, _("Look at logs/ingest.log."))
     if worker.problem:
         return Part(
@@ -169,7 +166,8 @@ def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
     oldest_ms = now_ms - int(waiting[0].partition("-")[0]) if waiting else 0
     if waiting and oldest_ms > QUEUE_WARN_MS:
         verdict: Verdict = "bad" if oldest_ms > QUEUE_BAD_MS else "warn"
-        return Part("ingest", verdict, value, _("the oldest has waited %(time)s", time=_seconds(oldest_ms)))
+        why = _("the oldest has waited %(time)s", time=formatting.duration(oldest_ms))
+        return Part("ingest", verdict, value, why)
     failed = sum(1 for _ in own.spool.failed())
     if failed:
         why = ngettext(
@@ -179,11 +177,6 @@ def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
         )
         return Part("ingest", "warn", value, why, _("`recollect ingest retry` tries them again."))
     return Part("ingest", "ok", value)
-
-
-def _is_alive(worker: IngestState | None, now_ms: int) -> bool:
-    """Whether the ingest worker runs and said so lately."""
-    return worker is not None and worker.state != "stopped" and now_ms - worker.written_ms <= ALIVE_MS
 
 
 def index_part(database: Database, worker: IngestState | None, now_ms: int) -> Part:
@@ -208,8 +201,8 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
     fresh_ms = readings.index_fresh_to_ms(database)
     why = ""
     if fresh_ms is not None:
-        why = _("everything up to %(time)s ago is searchable", time=_seconds(now_ms - fresh_ms))
-    if not _is_alive(worker, now_ms):
+        why = _("everything up to %(time)s ago is searchable", time=formatting.duration(now_ms - fresh_ms))
+    if not is_alive(worker, now_ms):
         # A number that nobody brings down is not well, however small it is.
         return Part("index", "warn", value, why or _("nothing reads them"), _("Start `recollect up`."))
     return Part("index", "ok", value, why)
@@ -300,7 +293,7 @@ def canary_part(database: Database) -> Part:
         read_ms = frame.read_ms or begun_ms
         why = _(
             "a search for a word of the newest frame finds it: captured, stored, read, found within %(time)s",
-            time=_seconds(read_ms - begun_ms),
+            time=formatting.duration(read_ms - begun_ms),
         )
         return Part("canary", "ok", _("found"), why)
     why = _("a search for a word of the newest frame does not find it")
@@ -314,18 +307,6 @@ def _newest_word(database: Database) -> tuple[int | None, str]:
         if words:
             return frame_id, max(words, key=lambda token: len(token.text)).text
     return None, ""
-
-
-def _seconds(duration_ms: int) -> str:
-    """A duration in the largest unit that leaves at least two of it: ``90 s``, ``57 h``, ``3 d``."""
-    seconds = max(0, duration_ms) // 1000
-    if seconds >= 2 * 86_400:
-        return _("%(days)d d", days=seconds // 86_400)
-    if seconds >= 2 * 3_600:
-        return _("%(hours)d h", hours=seconds // 3_600)
-    if seconds >= 2 * 60:
-        return _("%(minutes)d min", minutes=seconds // 60)
-    return _("%(seconds)d s", seconds=seconds)
 
 
 # -- the indicator: REC only when a look succeeded lately; what is not known counts as not recording --

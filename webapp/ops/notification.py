@@ -12,10 +12,9 @@ import threading
 from store.core.paths import DataDir
 from store.core.times import now_ms
 from store.core.translation import gettext as _
-from store.spool.process_state import read_capture_state
+from store.spool.process_state import is_alive, read_capture_state
 
 _LONGEST_S = 5.0
-_FRESH_MS = 30_000
 _FULL = {
     "disk_full": "too little of the disk is free. Free some space",
     "spool_full": "too many captures wait to be stored. `recollect doctor` says why",
@@ -56,7 +55,7 @@ def trouble(data_dir: DataDir) -> str:
     The same trouble is the same sentence: no figure is in it that changes.
     """
     state = read_capture_state(data_dir.spool)
-    if state is None or now_ms() - state.written_ms > _FRESH_MS:
+    if state is None or not is_alive(state, now_ms()):
         return ""
     if state.reason in _FULL:
         return f"Nothing is recorded: {_FULL[state.reason]}."

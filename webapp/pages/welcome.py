@@ -22,12 +22,12 @@ from store.egress.providers import Provider
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.privacy import rules as privacy
-from store.spool.process_state import read_capture_state, read_ingest_state, read_pause
+from store.spool.process_state import is_alive, read_capture_state, read_ingest_state, read_pause
 from store.timeline import sample_week, totals
 from webapp.core import formatting, providers, templating
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
-from webapp.ops.health import ALIVE_MS, SILENT_MS
+from webapp.ops.health import SILENT_MS
 from webapp.ops.sample import SampleWeek
 from webapp.pages.privacy import words_of
 from webapp.pages.recording import language_name
@@ -157,7 +157,7 @@ def _reading(own: Services, viewer: Viewer) -> Row:
     worker = read_ingest_state(own.data_dir.spool)
     if own.settings.ocr.engine == "off":
         return Row("reading", "plain", name, _("Switched off"), _("Set ocr.engine to auto."))
-    if worker is None or worker.state == "stopped" or viewer.now_ms - worker.written_ms > ALIVE_MS:
+    if worker is None or not is_alive(worker, viewer.now_ms):
         return Row("reading", "danger", name, _("Nothing reads just now"), _("Start `recollect up`."))
     if worker.engine_problem:
         problem = formatting.sentence(heard(worker.engine_problem))

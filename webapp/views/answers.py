@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from assistant.core.records import Claim, TurnResult
 from assistant.core.strings import sentences, text
-from assistant.core.texts import Language, language_of
+from assistant.core.texts import Language, answer_language
 from webapp.core import markdown
 from webapp.core.markdown import Mark, Marks
 
@@ -92,7 +92,7 @@ def whole(turn: TurnResult, links: Links) -> Markup:
 
 def tags(turn: TurnResult, withdrawn: frozenset[int] = frozenset()) -> Iterator[tuple[Claim, Tag]]:
     """The sentences of the answer that have something said behind them, in the language of the question."""
-    language = language_of(turn.question)
+    language = answer_language(turn.question)
     for claim in turn.claims:
         tag = _tag(turn, claim, withdrawn, language)
         if tag:
@@ -113,7 +113,7 @@ def words_on_frames(turn: TurnResult) -> dict[int, tuple[str, ...]]:
 
 def source_names(turn: TurnResult) -> str:
     """What the turn rests on beside frames, in words: ``your calendar, the web``."""
-    language = language_of(turn.question)
+    language = answer_language(turn.question)
     known = sentences("sources")
     return ", ".join(known[name][language == "zh"] if name in known else name for name in turn.sources)
 

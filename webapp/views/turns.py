@@ -21,7 +21,7 @@ from assistant.core.records import (
     TurnResult,
 )
 from assistant.core.strings import sentences, text
-from assistant.core.texts import language_of, own_language
+from assistant.core.texts import answer_language, own_language
 from assistant.evidence import marks
 from assistant.retrieval import coverage
 from assistant.retrieval.coverage import Statement
@@ -317,7 +317,7 @@ def _opening(turn: TurnResult) -> str:
         return ""
     if turn.answer_md.startswith(tuple(sentences("turn")["unconfirmed"])):
         return ""  # it says so itself
-    return text("unconfirmed", language_of(turn.question)) if turn.answer_md else ""
+    return text("unconfirmed", answer_language(turn.question)) if turn.answer_md else ""
 
 
 def coverage_lines(turn: TurnResult) -> list[str]:

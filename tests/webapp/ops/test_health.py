@@ -283,7 +283,6 @@ def test_capture_that_was_never_started_degrades(own: Services, alive: Callable[
     alive()
     (own.data_dir.spool / "capture.json").unlink()
     assert (part(own, "capture").verdict, check(own).status) == ("off", "degraded")
-    assert health.ALIVE_MS < health.SILENT_MS
 
 
 @pytest.fixture(autouse=True)
