@@ -11,6 +11,7 @@ python -m ingest [--home DIR] reread [--all | --stop]
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -292,6 +293,11 @@ def main() -> int:
         return 130
     except (StoreError, AlreadyRunning, CannotImport) as error:
         click.echo(f"ingest: {error}", err=True)
+        return SOME_FAILED
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        click.echo(f"ingest: {error.strerror}", err=True)
         return SOME_FAILED
 
 

@@ -14,7 +14,7 @@ from store.backup import backup
 from store.core import copies
 from store.core.errors import StoreBusy
 from store.core.translation import N_
-from store.deletion import deletion, receipts, retention
+from store.deletion import deletion, receipts, reserve, retention
 from store.frames import packing
 
 log = logging.getLogger(__name__)
@@ -80,6 +80,7 @@ class Housekeeping(threading.Thread):
         home, stop = self._home, self._stop_event
         deletion.resume(home.database, home.media)
         receipts.settle(home.database, home.media, lambda: stop.wait(_BETWEEN_WRITES_S))
+        reserve.keep(home.data_dir)  # anew, where a deletion took it
         home.spool.sweep_tmp(_UPLOAD_LASTS_S)
         home.database.fold_long_log()
 

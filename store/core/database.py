@@ -276,7 +276,7 @@ def _translated() -> Iterator[None]:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy(str(error)) from error
-    except (apsw.FullError, apsw.ReadOnlyError, apsw.IOError) as error:
+    except (apsw.FullError, apsw.ReadOnlyError, apsw.IOError, apsw.CantOpenError) as error:
         number = {apsw.FullError: errno.ENOSPC, apsw.ReadOnlyError: errno.EROFS}.get(type(error), errno.EIO)
         raise OSError(number, str(error)) from error
     except apsw.InterruptError as error:
@@ -288,6 +288,8 @@ def _translated() -> Iterator[None]:
             raise StoreBusy(str(error)) from error
         if "interrupt" in str(error):
             raise DeadlineExceeded("the read ran into its deadline") from error
+        if "unable to open" in str(error):
+            raise OSError(errno.EIO, str(error)) from error
         raise
     except DatabaseError as error:
         if "not a database" in str(error) or "malformed" in str(error):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 from store.core.paths import DataDir, write_file
 
@@ -21,7 +22,7 @@ def keep(data_dir: DataDir) -> None:
     """Have the reserve, where the disk has room for it several times over."""
     if data_dir.reserve.exists() or _free_bytes(data_dir) < 4 * RESERVE_BYTES:
         return
-    temporary = data_dir.reserve.with_suffix(".tmp")
+    temporary = _making(data_dir)
     write_file(temporary, b"", os.O_TRUNC, durable=False)
     with temporary.open(
         "ab"
@@ -34,7 +35,12 @@ def keep(data_dir: DataDir) -> None:
 def use(data_dir: DataDir) -> None:
     """Give the reserve up where the disk has less room than a deletion takes."""
     if _free_bytes(data_dir) < RESERVE_BYTES:
-        data_dir.reserve.unlink(missing_ok=True)
+        for path in (data_dir.reserve, _making(data_dir)):
+            path.unlink(missing_ok=True)
+
+
+def _making(data_dir: DataDir) -> Path:
+    return data_dir.reserve.with_suffix(".tmp")
 
 
 def _free_bytes(data_dir: DataDir) -> int:

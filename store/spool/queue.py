@@ -191,7 +191,7 @@ class Spool:
         for entry in sorted((self.folder / "taken").iterdir()):
             target = self.folder / "new" / entry.name
             if os.path.lexists(target):
-                remove(entry)
+                _clear(entry)
             else:
                 entry.rename(target)
                 recovered += 1
@@ -203,7 +203,7 @@ class Spool:
         for leaving in (self.folder / "tmp").iterdir():
             try:
                 if time.time() - leaving.lstat().st_mtime > older_than_s:
-                    remove(leaving)
+                    _clear(leaving)
             except FileNotFoundError:
                 continue
 
@@ -279,6 +279,14 @@ class Spool:
                 except (FileNotFoundError, NotADirectoryError):
                     continue
         return entries, used
+
+
+def _clear(path: Path) -> None:
+    """Remove what nobody needs. What resists stays: it must not keep others from their work."""
+    try:
+        remove(path)
+    except OSError as error:
+        log.warning("%s in the spool cannot be removed: %s", path.parent.name, error.strerror)
 
 
 def is_storable(text: str) -> bool:

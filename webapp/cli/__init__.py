@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import click
 
-from store.core.errors import StoreError
+from store.core.errors import DatabaseDamaged, StoreError
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +106,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         name = f": {error.filename}" if error.filename else ""
         return f"{error.strerror}{name}"
+    if isinstance(error, DatabaseDamaged):  # found out on the way: when it was opened it seemed sound
+        return f"the database is damaged ({error}); `recollect doctor` says what to do"
     return str(error) or type(error).__name__
 
 

@@ -73,7 +73,7 @@ def load_token(data_dir: DataDir) -> str:
     """
     try:
         token = data_dir.token.read_text(encoding="ascii").strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, UnicodeDecodeError):
         token = ""
     if len(token) >= _TOKEN_CHARS:
         if os.name != "nt":

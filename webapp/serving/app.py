@@ -33,7 +33,7 @@ from store.core.errors import DatabaseUnusable, StoreError
 from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.core.times import now_ms
-from store.deletion import deletion, reserve
+from store.deletion import deletion
 from store.frames import apps
 from store.frames.media import Media
 from store.spool.queue import MAX_IMAGE_BYTES, Spool
@@ -250,13 +250,12 @@ def _compat(app: Flask) -> Server | None:
 
 
 def _sweep(database: Database) -> None:
-    """Finish deletions that a crash cut short, keep space for the next ones, and give apps their colours.
+    """Finish deletions that a crash cut short, and give apps their colours.
 
     Beside the serving: a long spool, or a month of activity, takes seconds.
     """
     try:
         deletion.sweep(database, Media(database.data_dir.media))
-        reserve.keep(database.data_dir)
         attachments.sweep(database, now_ms())
         with database.write() as connection:
             apps.assign_slots(connection, now_ms())

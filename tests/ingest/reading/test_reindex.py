@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import sys
 from contextlib import nullcontext
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -48,6 +51,15 @@ def test_words_of_memory_are_found_again_after_their_index_was_lost(home: Home) 
     assert not [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
     page = memory.search_memory(home.database, RetrievalQuery("login"), now_ms=NOON_MS)
     assert [entry.title for entry in page.entries] == ["The login system"]
+
+
+def test_a_full_disk_is_one_line(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(reindex, "text", Mock(side_effect=OSError(errno.ENOSPC, "the disk is full")))
+    monkeypatch.setattr(sys, "argv", ["ingest", "--home", str(home.data_dir.home), "reindex", "--text"])
+    assert program.main() == program.SOME_FAILED
+    assert capsys.readouterr().err == "ingest: the disk is full\n"
 
 
 def test_index_of_words_that_was_stopped_goes_on_where_it_was(

@@ -14,7 +14,7 @@ from store.backup import backup
 from store.core import copies, database
 from store.core.database import Database
 from store.core.settings import BackupSettings, RetentionSettings
-from store.deletion import deletion, receipts, retention
+from store.deletion import deletion, receipts, reserve, retention
 from store.frames import pending
 from tests.factories import NOON_MS, Clock, store_frame
 
@@ -55,6 +55,18 @@ def test_it_waits_for_another_and_tells_of_a_failure(home: Home, monkeypatch: py
         keeper.step()
     assert "no space left" in stats.known.last_error
     assert len(home.media.files()) == 1
+
+
+@pytest.fixture(autouse=True)
+def _small_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reserve, "RESERVE_BYTES", 2_000_000)
+
+
+def test_space_for_deleting_is_kept_again_after_it_was_used(home: Home) -> None:
+    for _ in range(2):
+        housekeeping(home)[0].step()
+        assert home.data_dir.reserve.stat().st_size == 2_000_000
+        home.data_dir.reserve.unlink()
 
 
 def test_a_log_that_readers_kept_long_is_folded(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,10 +149,24 @@ def test_a_database_of_a_newer_version_is_one_line(
     )  # fmt: skip
 
 
-def test_a_database_that_is_none_is_one_line(recollect: Recollect, data_dir: DataDir) -> None:
+def test_a_database_that_cannot_be_used_is_one_line_that_says_what_to_do(
+    recollect: Recollect, data_dir: DataDir, database: Database
+) -> None:
+    store_frame(database, data_dir)
+    root = database.scalar("select rootpage from sqlite_schema where name = 'frames'")
+    database.checkpoint()
+    database.close_thread()
+    with data_dir.database.open("r+b") as file:
+        file.seek((root - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    code, _, err = recollect("search")
+    assert (code, err.count("\n"), "`recollect doctor` says what to do" in err) == (1, 1, True)
     data_dir.database.write_bytes(b"this is not a database at all, not one bit" * 30)
     code, _, err = recollect("search")
-    assert (code, err.count("\n")) == (1, 1)
+    assert (code, err.count("\n"), "no backup here" in err) == (1, 1, True)
+    data_dir.database.unlink()
+    data_dir.database.mkdir()
+    assert recollect("search") == (1, "", "recollect: unable to open database file\n")
 
 
 def test_a_backup_is_made_listed_and_restored(data_dir: DataDir, database: Database, tmp_path: Path) -> None:

@@ -32,9 +32,9 @@ def test_a_token_file_that_others_can_read_is_tightened(data_dir: DataDir) -> No
     assert stat.S_IMODE(data_dir.token.stat().st_mode) == 0o600
 
 
-@for_each("planted", ["", "a", "hunter2"])
-def test_a_token_that_could_be_guessed_is_replaced(data_dir: DataDir, planted: str) -> None:
-    data_dir.token.write_text(planted)
+@for_each("planted", [b"", b"a", b"hunter2", b"\xff" * 60])
+def test_a_token_that_could_be_guessed_or_is_damaged_is_replaced(data_dir: DataDir, planted: bytes) -> None:
+    data_dir.token.write_bytes(planted)
     assert len(load_token(data_dir)) >= 40
 
 
