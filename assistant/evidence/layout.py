@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice, pairwise
 
-from store.ocr.readings import Box, Line, Reading
+from store.ocr.readings import Box, Line, Reading, Word
 
 CELL = "\t"
 """Between the cells of a row, in the form by rows."""
@@ -57,7 +57,11 @@ def _as_read(reading: Reading, groups: Iterable[tuple[Sequence[Line], list[str]]
     for group, joints in groups:
         for line, joint in zip(group, [*joints, "\n"], strict=True):
             by = at - line.start
-            words = tuple(replace(word, start=word.start + by, end=word.end + by) for word in line.words)
+            # As many as there are, `replace` would take longer than all else.
+            words = tuple(
+                Word(w.start + by, w.end + by, w.text, w.box, w.confidence, w.source, w.checked)
+                for w in line.words
+            )
             moved.append(replace(line, start=at, end=line.end + by, words=words))
             parts += [line.text, joint]
             at += len(line.text) + len(joint)

@@ -30,6 +30,15 @@ MIN_QUOTED_CHARS = 8
 """Bytes in UTF-8 of a quotation that names its source."""
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that may be quoted; its source and its page where these are known, else ""."""
+
+    text: str
+    source: str = ""
+    address: str = ""
+
+
 @dataclass(slots=True)
 class OffScreen:
     """What a turn had besides the screen. `known` is the question and every such result."""
@@ -38,13 +47,13 @@ class OffScreen:
     known: list[str] = field(default_factory=list)
     has_looked: bool = False
     """Whether a tool showed something that was recorded."""
-    quotable: list[str] = field(default_factory=list)
-    """Items of other sources, whose words may be quoted."""
+    quotable: list[Item] = field(default_factory=list)
+    """What other sources have, whose words may be quoted."""
 
     def take(self, tool: str, output: str, sources: Set[str] = frozenset()) -> None:
         """Note what a tool has returned, and of which sources."""
         if sources & QUOTABLE:
-            self.quotable += _items(output)
+            self.quotable += map(Item, _items(output))
         if tool in TOOLS:
             self.known.append(output)
         else:
@@ -52,16 +61,16 @@ class OffScreen:
 
     def judged(self, claims: Sequence[Claim]) -> tuple[Claim, ...]:
         """The claims, with those that are not of the screen said to be so."""
-        items = [Screen([item]) for item in self.quotable]
+        items = [(Screen([item.text]), item) for item in self.quotable]
         known = Screen(["\n".join(self.known)])
         return tuple(self._judged(claim, items, known) for claim in claims)
 
-    def _judged(self, claim: Claim, items: Sequence[Screen], known: Screen) -> Claim:
+    def _judged(self, claim: Claim, items: Sequence[tuple[Screen, Item]], known: Screen) -> Claim:
         if claim.state != "no_source":
             return claim
         found = particulars(claim.text, language_of(claim.text))
-        if any(_quotes(found, item) for item in items):
-            return replace(claim, state="from_source", missing=())
+        if item := next((item for shown, item in items if _quotes(found, shown)), None):
+            return replace(claim, state="from_source", missing=(), source=item.source, address=item.address)
         told = [each for each in found if not each.is_weak]
         is_given = all(map(known.has, told)) if told else not self.has_history
         if is_given and not self.has_looked:

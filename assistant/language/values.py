@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
@@ -54,6 +54,9 @@ _LEAP_DAY = (2024, 1, 1)
 
 SMALL = 2
 """Numbers in words or Han signs up to here mostly count, and are compared only beside a unit of time."""
+
+LONG_NUMBER = 7
+"""Digits of a number that nobody counts by, and that is written in parts."""
 
 PERCENT = 100
 """Alone this number in words is mostly a part of another word: ``pour cent``."""
@@ -102,10 +105,11 @@ _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?((?:19|20)\d\d)(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])(?:[{_HAN}]{{2,12}}|(?<=分之)[{_HAN}])(?![{_HAN}])")
-_HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d{1,4}(?!\d))?)+")
+_HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d,\d{3}(?!\d)|\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _LONG = re.compile(r"\d{3}|[:.]\d")
+_PARTED = re.compile(r"\d(?:[ ()./-]{0,2}\d){6,19}(?!\d)")
 _DIGITS = re.compile(r"(?<!\d)\d{1,20}(?!\d)")  # longer ones are no figures
 
 
@@ -133,6 +137,9 @@ def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Val
         is_composed = finder is _composed_clocks
         free = without(flat, [(value.start, value.end) for value in found]) if is_composed else flat
         for value in finder(free, is_read):
+            # The word behind a figure may be a day in one language and a thousand in another: "90 min".
+            end = taken.find(1, value.start, value.end) if value.kind == "number" else -1
+            value = replace(value, end=end) if end > value.start else value
             if value.start < value.end and not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
                 found.append(value)
@@ -343,7 +350,7 @@ def _counted(text: str, found: re.Match[str]) -> Value:
     """
     readings, end = set(_decimals(found[0])), found.end()
     if tail := _HAN_TAIL.match(text, end):
-        counted = {cldr.amount(f"{value}{tail[0]}") for value in readings}
+        counted = {cldr.amount(f"{value}{tail[0]}".replace(",", "")) for value in readings}
         readings, end = readings | counted if len(tail[0]) == 1 else counted, tail.end()
     elif (word := _POWER.match(text, end)) and (powers := cldr.powers().get(cldr.key(word[1]), ())):
         readings |= {value * power for value in readings for power in powers}
@@ -437,6 +444,8 @@ class Shown:
             return bool(value.readings & self.clocks or value.readings & self._spoken_clocks)
         if value.kind == "weekday":
             return bool(value.readings & self.weekdays)
+        if any(len(str(number)) >= LONG_NUMBER and str(number) in self._runs for number in value.readings):
+            return True
         shown = (self.numbers, self._parts if value.kind == "number" else self._whole_and_rest)
         said = {
             reading * size
@@ -445,6 +454,12 @@ class Shown:
             if size == 1 or reading % 1
         }
         return any(not said.isdisjoint(numbers) for numbers in (*shown, self._spelled_numbers))
+
+    @cached_property
+    def _runs(self) -> frozenset[str]:
+        """Long numbers without what parts their digits: of telephones and accounts."""
+        parted = (found[0] for text in self._texts for found in _PARTED.finditer(flattened(text)))
+        return frozenset(re.sub(r"\D", "", digits).lstrip("0") for digits in parted)
 
     @cached_property
     def _whole_and_rest(self) -> frozenset[int]:

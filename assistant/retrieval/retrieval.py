@@ -76,7 +76,7 @@ class Retrieval:
 
     `totals` counts every app, and so gives None when filters narrow the range. It adds up when it is called
     first: years take a second, which the first cards do not wait for. `best` are the frames that a search
-    found, best first.
+    found, best first, `beside` what other sources say, a line each.
     """
 
     filters: Filters
@@ -84,6 +84,7 @@ class Retrieval:
     coverage: Coverage
     totals: Callable[[], Totals | None] = field(default=no_totals, compare=False)
     best: tuple[int, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def only(self, shows: Callable[[SampledFrame], bool]) -> Retrieval:
         """Without the frames that are not to be shown."""

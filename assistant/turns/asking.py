@@ -15,7 +15,7 @@ from assistant.context import background
 from assistant.core.egress_log import SentLedger, total_of
 from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
-from assistant.evidence.off_screen import OffScreen
+from assistant.evidence.off_screen import Item, OffScreen
 from assistant.evidence.replies import StreamBuffer
 from assistant.formats.parsing import Call, Parsed, call_as_text
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
@@ -26,6 +26,7 @@ from assistant.tools.registry import offered
 from assistant.tools.tool import Tool
 from assistant.turns import attachments, prompts, tool_execution
 from assistant.turns.answering import check, partial_completion
+from assistant.turns.beside_answers import Beside
 from assistant.turns.model_session import ModelSession
 from assistant.turns.pictures import of_turn as pictures_of_turn
 from assistant.turns.plain_answers import quotation
@@ -40,7 +41,7 @@ MAX_SHRINKS = 2
 """How often a request that was too long is made smaller."""
 
 
-def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, CheckedAnswer]:
+def ask(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> Generator[TurnEvent, None, CheckedAnswer]:
     """The turn's events, then the answer with its marks; frames alone where no model can answer.
 
     Raises `StoreError`, and `ModelError` or `Cancelled` when it ended before anything was
@@ -53,8 +54,12 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, C
         if own := attachments.names(plan.attached.own):
             turn.warnings.append(text("files_unread", plan.language, names=own))
         turn.frames_read = len(retrieval.entries)
-        return quotation(turn, retrieval)
-    session = _session(turn, plan.model, retrieval)
+        return quotation(turn, retrieval, beside)
+    session = _session(turn, plan.model, replace(retrieval, beside=beside.told))
+    if session.retrieval.beside:
+        beside.note()
+        session.findings.sources |= set(turn.sources)
+        session.off_screen.quotable += beside.quotable
     try:
         completion = yield from _rounds(session)
     except (ModelError, Cancelled) as ending:
@@ -94,7 +99,7 @@ def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Model
     session.findings.seen |= {shot.frame.id for shot in pictures.shots}
     session.off_screen.has_looked = bool(shown) and (retrieval.coverage.is_found or plan.has_range)
     session.off_screen.known += session.files.texts
-    session.off_screen.quotable += session.files.texts
+    session.off_screen.quotable += map(Item, session.files.texts)
     if session.files.texts or plan.attached.images:
         session.findings.sources.add(ATTACHMENT_SOURCE)
     return session

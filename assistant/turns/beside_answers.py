@@ -1,7 +1,8 @@
-"""What an answer without a model says of other sources than frames: their words, behind what they are of.
+"""What other sources than frames say to a question: their words, behind what they are of.
 
 A question may name a source ("in my calendar", "what did Ann write"): then that one is asked before frames
-are. Else their lines stand among those of the frames, and the best ones answer.
+are. Without a model their lines stand among those of the frames, and the best ones answer; a model is told
+beside the frames what they answer alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from assistant.core.strings import day, text
+from assistant.evidence import off_screen
 from assistant.language.questions import (
     Form,
     asks_for_last,
@@ -24,7 +26,7 @@ from assistant.retrieval.other_sources import TOOL_OF, Asked, Looked
 from assistant.retrieval.retrieval import Entry
 from assistant.tools import registry
 from assistant.turns.plan import RunningTurn
-from engines.chat.extractive import Item, Quote, line_of, plain
+from engines.chat.extractive import ExtractiveModel, Item, Quote, line_of, plain
 from store.core import times
 from store.embeddings.knn import WORDS_ONLY
 from store.sources import fact_curation, inventory
@@ -49,10 +51,10 @@ class Beside:
     @cached_property
     def looked(self) -> list[Looked]:
         """All that may be looked at: nothing where a question is about some frames alone, and no source
-        whose tool the person switched off.
+        whose tool the person switched off, or wants to be asked about before it is told to a model.
         """
         plan = self.turn.plan
-        kinds = [kind for kind, tool in TOOL_OF.items() if self.modes.get(tool, "off") != "off"]
+        kinds = [kind for kind, tool in TOOL_OF.items() if self._may_look(tool)]
         embedder = self.turn.services.embedder
         asks = embedder is not None and bool(self.words)
         meaning = embedder.asked(plan.searched_for, self.turn.stored.id) if embedder and asks else WORDS_ONLY
@@ -95,15 +97,14 @@ class Beside:
         topic, entries = self.turn.plan.beside.topic, [entry for each in self.named for entry in each.entries]
         if not self.words:
             return self.listed(self.named)
-        form = self.turn.plan.form
-        synonyms = self.synonyms(entries)
-        question = Question(topic, form, self.words, {}, synonyms, False, asks_for_last(topic))
+        form, question = self.turn.plan.form, self._question(topic, entries)
         found = answer_lines.answering(question, entries) if entries else None
         if found is None or not found.is_found:
             return []
         about = answer_lines.about(question, entries)
         is_of_whom = all(
-            set(self.words) <= set(answer_lines.named(self.words, title_of(e), synonyms)) for e in about
+            set(self.words) <= set(answer_lines.named(self.words, title_of(e), question.synonyms))
+            for e in about
         )
         if form in (Form.FIGURE, Form.VISITS):
             kinds = [replace(each, total=sum(e in about for e in each.entries)) for each in self.named]
@@ -112,6 +113,34 @@ class Beside:
         if is_of_whom:
             return self._rows(about if self.turn.plan.beside.ranges else about[::-1])
         return [self.item(moment) for moment in found.moments]
+
+    def alone(self) -> list[Item]:
+        """What these sources answer without any frame."""
+        if items := self.of_named():
+            return items
+        if self.nothing_then:
+            return [Item(self.nothing_then, is_point=False)]
+        if not self.words:
+            return self.then()
+        entries, plan = self.entries, self.turn.plan
+        topic = plan.beside.topic if plan.beside.ranges else plan.searched_for
+        found = answer_lines.answering(self._question(topic, entries), entries) if entries else None
+        return [self.item(moment) for moment in found.moments] if found and found.is_found else []
+
+    def _question(self, topic: str, entries: Sequence[Entry]) -> Question:
+        form, synonyms = self.turn.plan.form, self.synonyms(entries)
+        return Question(topic, form, self.words, {}, synonyms, False, asks_for_last(topic))
+
+    @cached_property
+    def told(self) -> tuple[str, ...]:
+        """The same for a model, a line each; in agent mode it looks by itself."""
+        if self.turn.plan.mode == "agent":
+            return ()
+        rows = ((item, self.quoted.get(line_of(item))) for item in self.alone())
+        return tuple(
+            f"{row.excerpt}: {' / '.join(q.text for q in item.quotes)}" if row else item.head
+            for item, row in rows
+        )
 
     def listed(self, looked: Sequence[Looked]) -> list[Item]:
         """The rows of the time that is asked about, else those that are next or latest."""
@@ -133,13 +162,17 @@ class Beside:
     def _reached(self, start_ms: int, end_ms: int) -> Iterator[Item]:
         plan = self.turn.plan
         is_short = end_ms - start_ms <= LONGEST_REACHED_MS
-        if self.modes.get("get_location_history", "off") == "off" or not is_short:
+        if not (self._may_look("get_location_history") and is_short):
             return
         on = times.to_local(start_ms, plan.zone).date()
         if names := inventory.held_between(self.turn.database, start_ms, end_ms).places:
             at = day(start_ms, plan.zone, plan.now_ms, plan.language)
             entry = other_sources.place_entry(f"/sources/location?day={on}", start_ms, names)
             yield self._item(replace(entry, excerpt=text("reached", plan.language, "looked", when=at)), names)
+
+    def _may_look(self, tool: str) -> bool:
+        mode = self.modes.get(tool, "off")
+        return mode == "auto" or (mode == "ask" and isinstance(self.turn.plan.model, ExtractiveModel))
 
     @cached_property
     def modes(self) -> Mapping[str, str]:
@@ -183,6 +216,12 @@ class Beside:
         embedder = self.turn.services.embedder
         lines = {line for e in entries for line in (*lines_of(e.frame.text), title_of(e))}
         return answer_lines.same_in_meaning(embedder, self.words, lines, {}) if embedder else {}
+
+    @property
+    def quotable(self) -> Iterator[off_screen.Item]:
+        """The rows that were told, whole."""
+        for row in self.quoted.values():
+            yield off_screen.Item(f"{row.excerpt}\n{row.frame.text}", row.id.split()[0], row.address)
 
     def looked_at(self) -> str:
         """How much of other sources was looked at: ``60 messages, 40 events``."""

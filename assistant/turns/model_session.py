@@ -145,12 +145,13 @@ class ModelSession:
 
     def _packed(self, room: int, *, is_fuller: bool = True) -> Packed:
         plan, entries = self.plan, self.retrieval.entries
-        if plan.shows_anchor or not entries:  # its message holds the frames
+        if plan.shows_anchor or not (entries or self.retrieval.beside):  # its message holds the frames
             return Packed(plan.question, entries, 0)
         # What is asked for as evidence shows as much of each frame as of any other.
         is_fuller = is_fuller and plan.mode != "evidence"
         packed = pack(self.retrieval, plan.question, plan.zone, room, plan.words, is_fuller=is_fuller)
-        return packed if packed.entries else replace(packed, text=plan.question)
+        has_any = packed.entries or (self.retrieval.beside and not entries)
+        return packed if has_any else replace(packed, text=plan.question)
 
     def fit(self) -> None:
         """Keep the rounds within the room, as far as results can be left out."""

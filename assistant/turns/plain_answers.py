@@ -68,17 +68,16 @@ _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 _AWAY = ("locked", "asleep", "idle")
 
 
-def quotation(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer:
+def quotation(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer:
     """The answer that needs no model, behind a sentence that says so."""
-    composing = _Composing(turn, retrieval, Beside(turn))
+    composing = _Composing(turn, retrieval, beside)
     return _checked(composing, list(composing.answer()))
 
 
-def beside_frames(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer | None:
+def beside_frames(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer | None:
     """The same where there is no frame; None where nothing else answers either."""
-    composing = _Composing(turn, retrieval, Beside(turn))
-    items = composing.beside_frames() if isinstance(turn.plan.model, ExtractiveModel) else []
-    return _checked(composing, items) if items else None
+    items = beside.alone()
+    return _checked(_Composing(turn, retrieval, beside), items) if items else None
 
 
 def _checked(composing: _Composing, items: Sequence[Item]) -> CheckedAnswer:
@@ -122,17 +121,6 @@ class _Composing:
             yield from self.beside.then()
         else:
             yield from self._lines(form)
-
-    def beside_frames(self) -> list[Item]:
-        """What other sources answer alone."""
-        if items := self.beside.of_named():
-            return items
-        if nothing_then := self.beside.nothing_then:
-            return [Item(nothing_then, is_point=False)]
-        if not self.beside.words:
-            return self.beside.then()
-        found = self._found()
-        return [self.beside.item(moment) for moment in found.moments] if found.is_found else []
 
     def _meant(self, form: Form, words: Sequence[str]) -> tuple[Form, list[Segment]]:
         """(the form of what is measured, of which activity); none where what was shown is asked for."""

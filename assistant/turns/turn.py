@@ -31,6 +31,7 @@ from assistant.turns import insights, second_reading, transcript
 from assistant.turns.admission import admit, settled
 from assistant.turns.answering import look, no_captures
 from assistant.turns.asking import ask
+from assistant.turns.beside_answers import Beside
 from assistant.turns.plain_answers import beside_frames
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
@@ -129,6 +130,7 @@ def _looked_and_asked(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAn
         yield EvidenceEvent(turn.evidence, turn.coverage, turn.plan.scope)
     if turn.refusal is None:
         turn.plan = turn.wait_for(lambda: settled(turn.services, turn.plan))
-    if not retrieval.entries and not turn.plan.asks_without_frames:
-        return beside_frames(turn, retrieval) or no_captures(turn)
-    return (yield from ask(turn, retrieval))
+    beside, is_plain = Beside(turn), isinstance(turn.plan.model, ExtractiveModel)
+    if not (retrieval.entries or turn.plan.asks_without_frames or (not is_plain and beside.told)):
+        return beside_frames(turn, retrieval, beside) or no_captures(turn)
+    return (yield from ask(turn, retrieval, beside))

@@ -56,7 +56,7 @@ def parts(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_a_question_about_a_date_to_come_asks_the_calendar(asked: Any, database: Database) -> None:
-    put_events(database, [EventRecord("Dentist", NOON_MS + 86_400_000, NOON_MS + 90_000_000)])
+    put_events(database, [EventRecord("Dentist visit", NOON_MS + 86_400_000, NOON_MS + 90_000_000)])
     span = {"start": NOON_MS / 1000, "end": NOON_MS / 1000 + 172_800}
 
     def script(stub: StubModel) -> None:
@@ -66,6 +66,11 @@ def test_a_question_about_a_date_to_come_asks_the_calendar(asked: Any, database:
     assert "get_calendar_events" in {tool["function"]["name"] for tool in request["tools"]}
     assert answer["sources"] == ["calendar"] and answer["way"]["tools"] == 1
     assert "Dentist" in answer["answer_md"]
+    # A server without tools is told of the event, though nothing of that day can have been recorded.
+    said = 'The calendar says "Dentist visit".'
+    answer, request = asked((), lambda stub: stub.reply(said), message="What is planned for tomorrow?")
+    assert "tools" not in request and "event: Dentist" in parts(request)[0]["text"]
+    assert answer["claims"][0]["state"] == "from_source", answer
 
 
 def test_a_question_about_a_frame_shows_its_picture(asked: Any, frame: FrameRow, database: Database) -> None:

@@ -341,6 +341,25 @@ def test_an_altered_name_stands_where_another_cited_frame_has_it() -> None:
     assert claim.state == "cited"
 
 
+@for_each(
+    ("read", "sentence"),
+    [
+        ("Dauer 90 min", "Es dauert 90 Minuten [1]."),
+        ("138-0013-8000", "电话是13800138000 [1]。"),
+        ("06 12 34 56 78", "Appelez le 0612345678 [1]."),
+        ("¥45,600", "金額は4万5,600円です [1]。"),
+        ("定金百分之十", "定金是10% [1]。"),
+        ("15 木 10:40", "7月15日木曜日の10時40分です [1]。"),
+        ("Sun 9 May 2027", "It was on Sunday, 9 May [1]."),
+        ("22:47 after 5:15 prn", "It is after 17:15 [1]."),
+        ("CHF 3'480.–", "It costs 3,480 Swiss francs [1]."),
+    ],
+)
+def test_what_a_screen_writes_otherwise_stands_there(read: str, sentence: str) -> None:
+    (claim,) = marks.check(sentence, [1], {1: Screen([read], [], "2027-07-13T12:20:33+09:00")})
+    assert claim.state == "cited", claim.missing
+
+
 TABLE = "Seat\tGuest\tFee\tPaid\nA1\tRivera\t120\t3/4\nA2\t林しげ\t95\t3/9\nTotal 215"
 
 

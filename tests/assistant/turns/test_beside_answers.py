@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 
 from assistant.core.records import TurnFilters, TurnRequest, TurnResult
+from assistant.retrieval.packing import BESIDE
 from assistant.turns import beside_answers
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import TurnServices
@@ -81,15 +83,29 @@ def home(database: Database, afternoon: Afternoon, stub: StubModel) -> Iterator[
     ],
 )  # fmt: skip
 def test_other_sources_answer_with_their_own_words_under_what_they_are(
-    home: TurnServices, question: str, told: str, sources: str | None
+    home: TurnServices, stub: StubModel, question: str, told: str, sources: str | None
 ) -> None:
+    """A model is told the same."""
+    result = _asked(home, stub, question, "Nothing is known of it.")
+    prompt = stub.requests[-1]["messages"][-1]["content"]
+    quoted = re.findall("“([^”]+)", told) if sources else []
+    assert all(quote.replace("\\", "") in prompt for quote in quoted)
+    assert (BESIDE in prompt) == (sources is not None)
+    assert not sources or result.sources == (sources,)
     result = ask(home, question)
     assert told in result.answer_md
     assert sources is None or result.sources == tuple(filter(None, [sources]))
     assert "drinks ·" not in result.answer_md, "taken back, or learned from a frame"
 
 
-def test_what_is_quoted_is_of_its_source_leads_there_and_is_no_evidence(home: TurnServices) -> None:
+def _asked(home: TurnServices, stub: StubModel, question: str, said: str) -> TurnResult:
+    stub.anew().reply(said)
+    return answer(home, TurnRequest(question, "Asia/Shanghai", NOW_MS, model="stub"))
+
+
+def test_what_is_quoted_is_of_its_source_leads_there_and_is_no_evidence(
+    home: TurnServices, stub: StubModel
+) -> None:
     result = ask(home, "When is the boiler check?")
     [claim] = result.claims
     assert (claim.state, claim.source, claim.citations) == ("from_source", "calendar", ())
@@ -99,6 +115,8 @@ def test_what_is_quoted_is_of_its_source_leads_there_and_is_no_evidence(home: Tu
     drawn = whole(result, Links({}, measured="/activity"))
     assert f'href="{claim.address}"' in drawn and ">from your calendar</a>" in drawn
     assert "href" not in whole(result, Links({})), "where no page can be opened"
+    [again] = _asked(home, stub, "When is the boiler check?", 'It says "Boiler *check*".').claims
+    assert (again.state, again.source, again.address) == (claim.state, claim.source, claim.address)
     result = ask(home, "When is Ruth's birthday?")
     [use] = fact_curation.uses_of_fact(home.database, int(result.claims[0].address.rpartition("/")[2]))
     assert (use.chat_id, use.turn) == (result.chat_id, result.turn_id)
@@ -126,23 +144,31 @@ def test_where_one_was_is_told_by_ones_own_places_and_goes_with_them(
         assert conversations.turns(database, result.chat_id)[0].answer_md == DELETED_ANSWER
 
 
-def test_nobody_looks_where_the_person_said_no_or_where_frames_alone_are_asked(home: TurnServices) -> None:
+def test_nobody_looks_where_the_person_said_no_or_where_frames_alone_are_asked(
+    home: TurnServices, stub: StubModel
+) -> None:
     question = "Where does the spare burr lie?"
     for changes in (
         {"filters": TurnFilters(app_name="Writer")},
         {"mode": "evidence", "start_ms": NOW_MS - 2 * DAY_MS, "end_ms": NOW_MS},
     ):
         assert "blue tin" not in ask(home, question, **changes).answer_md, changes
+    tool_permissions.choose(home.database, "search_messages", "ask", NOW_MS)
+    assert "blue tin" in ask(home, question).answer_md
+    _asked(home, stub, question, "In a tin.")
+    assert "blue tin" not in str(stub.requests), "nothing leaves without leave"
     tool_permissions.choose(home.database, "search_messages", "off", NOW_MS)
     result = ask(home, question)
     assert "blue tin" not in result.answer_md and "message" not in result.answer_md
 
 
-def test_an_answer_goes_with_the_source_that_it_quotes(home: TurnServices) -> None:
+def test_an_answer_goes_with_the_source_that_it_quotes(home: TurnServices, stub: StubModel) -> None:
     quoting = ask(home, "Where does the spare burr lie?")
+    told = _asked(home, stub, "Where does the spare burr lie?", "In a tin.")
     other = ask(home, "When is the boiler check?")
     imports.delete(home.database, "messages")
-    assert conversations.turns(home.database, quoting.chat_id)[0].answer_md == DELETED_ANSWER
+    for gone in (quoting, told):
+        assert conversations.turns(home.database, gone.chat_id)[0].answer_md == DELETED_ANSWER
     assert conversations.turns(home.database, other.chat_id)[0].answer_md == other.answer_md
 
 
