@@ -134,7 +134,7 @@ def retrieve(
             index_fresh_to_ms=readings.index_fresh_to_ms(database),
             relevant=len(best),
             is_found=is_found,
-            imported=len(segments.moments(database, start_ms, end_ms, filters.host)),
+            imported=0 if is_narrowed(filters) else len(segments.moments(database, start_ms, end_ms)),
             unread=readings.count_unread(connection, start_ms, end_ms),
             unembedded=vectors.count_waiting(connection, start_ms, end_ms),
             unread_scripts=unread_scripts(connection, asked, start_ms, end_ms),

@@ -38,11 +38,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of use without a long break: its windows, the one used longest first."""
+    """A stretch of use without a long break: its windows, the one used longest first; or a moment."""
 
     start_ms: int
     end_ms: int
     windows: tuple[Window, ...]
+    is_imported: bool = False
 
     @property
     def duration_ms(self) -> int:

@@ -114,6 +114,8 @@ class _Composing:
             yield from self._absence()
             return
         form, meant = self._meant(plan.form, plan.words)
+        if form in _MEASURED and not self._activity and (imported := self.retrieval.coverage.imported):
+            yield Item(text("imported", plan.language, "coverage", imported=imported), is_point=False)
         if meant:
             yield self._measured(form, meant)
         elif form is Form.SUMMARY or not plan.words:
@@ -244,8 +246,12 @@ class _Composing:
             names = entry.frame.app_name or "", entry.frame.window_name or ""
             of_window.setdefault(names, []).append(entry)
         shown = [w for w in block.windows if (w.app_name, w.window_name) in of_window][:MAX_WINDOWS]
+        imported = text("imported_picture", self.turn.plan.language) if block.is_imported else ""
         quotes = [
-            replace(_standing_out(of_window[w.app_name, w.window_name], lines), where=self._windows([w]))
+            replace(
+                _standing_out(of_window[w.app_name, w.window_name], lines),
+                where=imported or self._windows([w]),
+            )
             for w in shown
         ]
         span = self._span(inside[0].frame.captured_ms, inside[-1].frame.captured_ms)
@@ -262,7 +268,7 @@ class _Composing:
         frames = [entry.frame for entry in self.retrieval.entries]
         looked_at = {frame.captured_ms for frame in frames}
         alone = [
-            Block(at_ms, at_ms, (Window("", "", 0),))
+            Block(at_ms, at_ms, (Window("", "", 0),), is_imported=True)
             for at_ms in sorted({moment.start_ms for moment in self._permitted(segments.moments)} & looked_at)
             if not any(block.start_ms <= at_ms <= block.end_ms for block in blocks)
         ]
