@@ -13,9 +13,12 @@ from assistant.turns.live import LiveTurns
 from store.core import preferences
 from store.core.database import Database, rows
 from store.core.paths import DataDir
+from store.deletion.deletion import delete_frames
+from store.frames.frames import extend
+from store.frames.media import Media
 from store.memory import observation_writer
 from store.memory.observations import HOUR_MS
-from store.timeline.segments import heartbeat
+from store.timeline.segments import heartbeat, rebuild
 from tests import days
 from tests.factories import NOON_MS, store_frame
 from tests.memories import put_observation
@@ -91,13 +94,17 @@ def test_many_short_ones_fold_between_their_neighbours(browser: Actor, database:
     assert "1 short one" in html and "3 short ones" in html and html.count("short one") == 2
 
 
-def test_a_deletion_of_a_few_minutes_leaves_a_row_that_says_so(browser: Actor, database: Database) -> None:
+def test_a_deleted_frame_of_a_few_minutes_leaves_a_row_that_says_so(
+    browser: Actor, database: Database, data_dir: DataDir
+) -> None:
+    shown = [store_frame(database, data_dir, NOON_MS + n * 4 * 60_000, f"{LINE} {n}") for n in range(3)]
     with database.write() as connection:
-        connection.execute(
-            "insert into deletions (start_ms, end_ms, deleted_ms, receipt) values (?, ?, ?, '{}')",
-            (NOON_MS, NOON_MS + 4 * 60_000, NOON_MS + HOUR_MS),
-        )
-    assert "Deleted until 12:04" in words(page(browser, f"{FRIDAY}?tz=UTC"))
+        for frame in shown:
+            extend(connection, frame.capture_id, frame.captured_ms + 4 * 60_000)
+        rebuild(connection, NOON_MS, NOON_MS + HOUR_MS)
+    assert "Deleted until" not in words(page(browser, f"{FRIDAY}?tz=UTC"))
+    delete_frames(database, Media(data_dir.media), [shown[1].id], now_ms=NOON_MS + HOUR_MS)
+    assert "Deleted until 12:08" in words(page(browser, f"{FRIDAY}?tz=UTC"))
 
 
 def test_pictures_hours_apart_are_moments_without_gaps_and_say_their_line_once(
