@@ -89,9 +89,9 @@ def check_capture(data_dir: DataDir) -> Check:
             )
         monitors = ", ".join(state.monitors) or _("no monitor yet")
         return Check("Display", "OK", f"{state.state}, {monitors}")
-    is_to_run = not is_sample(data_dir)  # where nothing is ever recorded
-    action = _("Start it with `recollect up`.") if is_to_run else ""
-    return Check("Display", "--", _("capture is not running"), action)
+    if is_sample(data_dir):
+        return Check("Display", "--", _("nothing is recorded into a sample week"))
+    return Check("Display", "--", _("capture is not running"), _("Start it with `recollect up`."))
 
 
 def check_display(data_dir: DataDir, source: str = "screen") -> Check:

@@ -289,7 +289,7 @@ def canary_part(database: Database) -> Part:
     page = search(database, f'"{word}"', Filters(at_ms, at_ms + 1), order="newest", limit=200)
     if any(hit.frame_id == frame_id for hit in page.hits):
         frame = frames.get(database, frame_id)
-        begun_ms = frame.stored_ms if frame.source == "import" else at_ms
+        begun_ms = at_ms if frame.source == "screen" else frame.stored_ms  # where it was not brought in later
         read_ms = frame.read_ms or begun_ms
         why = _(
             "a search for a word of the newest frame finds it: captured, stored, read, found within %(time)s",
