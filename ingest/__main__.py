@@ -206,8 +206,8 @@ for _kind in KINDS:
 def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bool, as_json: bool) -> None:
     """Make the indexes of words and meaning anew; may be stopped and started again."""
     from engines.embeddings.protocol import EmbeddingError
-    from ingest.importers.import_runner import embedder_of
     from ingest.reading import reindex
+    from ingest.worker.assembly import embedder_of
 
     result: dict[str, object] = {}
     if of_words or not of_meaning:
@@ -235,7 +235,7 @@ def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bo
 @with_home
 def reread_command(home: Home, everything: bool, is_stopping: bool, as_json: bool) -> None:
     """Read pictures anew, with another engine or on more machines; may be stopped and started again."""
-    from ingest.importers import rereading
+    from ingest.worker import rereading
 
     if is_stopping:
         outcome: dict[str, float] = {"left_as_read": rereading.stop(home)}
@@ -259,20 +259,20 @@ _REINDEXED = {
 
 
 def _work(home: Home, once: bool) -> int:
-    from ingest.importers import import_runner
+    from ingest.worker import assembly
 
     with only_worker(home.data_dir):
         if hasattr(os, "nice"):
             os.nice(_NICE)  # what the person does comes first
         give_back_freed_memory()
-        worker = import_runner.worker_of(home)
-        import_runner.stop_on_signals(worker)
+        worker = assembly.worker_of(home)
+        assembly.stop_on_signals(worker)
         code = worker.run(once=once)
         shortfall = worker.shortfall() if once and code == 0 else ""
         if shortfall:
             click.echo(f"ingest: {shortfall}", err=True)
             code = SOME_FAILED
-        import_runner.leave_at_once(worker, code)
+        assembly.leave_at_once(worker, code)
         return code
 
 

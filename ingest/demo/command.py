@@ -17,8 +17,9 @@ from ingest.demo import drawing, memories
 from ingest.demo.days import Options
 from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
-from ingest.importers.import_runner import ImportFeed, Progress, engine_of, run_import
+from ingest.importers.import_runner import ImportFeed, Progress, run_import
 from ingest.importers.items import SOME_FAILED, CannotImport, zone_named
+from ingest.worker.assembly import engine_of
 from store.ocr import readings
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
-import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,23 +11,13 @@ from typing import Any
 
 import click
 
-from engines.embeddings.protocol import Embedder, EmbedderOptions, open_embedder
-from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
-from ingest.core.cluster import Cluster
 from ingest.core.home import AlreadyRunning, Home, only_worker
 from ingest.importers.items import SOME_FAILED, CannotImport, Item, Skipped
-from ingest.observations.daily_summaries import DailySummaryWriter
-from ingest.observations.observation_loop import ObservationLoop
-from ingest.reading.cluster_reading import SpreadEmbedder
-from ingest.reading.embedding import EmbeddingRequestLog
-from ingest.worker.worker import OpenMemory, Worker
+from ingest.worker.assembly import INTERRUPTED, leave_at_once, stop_on_signals, worker_of
 from store.core.errors import SpoolFull
-from store.core.preferences import reading_languages
-from store.core.times import now_ms
 from store.frames import frames
 from store.ocr import readings
 
-INTERRUPTED = 130
 _POLL_S = 0.2
 _PATIENCE_S = 2.0
 
@@ -100,23 +87,6 @@ def _import_with_own_worker(feed: ImportFeed, progress: Progress) -> int:
     return code if feed.is_over else code or SOME_FAILED
 
 
-def stop_on_signals(worker: Worker) -> None:
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: worker.stop())
-
-
-def leave_at_once(worker: Worker, code: int) -> None:
-    """A reading cannot be interrupted: where one is under way, end the process around it.
-
-    Its frame stays pending, and the system gives the lock back.
-    """
-    if worker.is_reading:
-        logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-
 def print_summary(feed: ImportFeed, as_json: bool, code: int) -> None:
     summary = feed.summary()
     pending = readings.count_pending(feed.home.database)
@@ -131,52 +101,6 @@ def print_summary(feed: ImportFeed, as_json: bool, code: int) -> None:
             click.echo(f"{pending} frames are still to be read", err=True)
     missing = summary["skipped"] or summary["queued"]
     click.get_current_context().exit(code or (SOME_FAILED if missing else 0))
-
-
-def engine_of(home: Home) -> Callable[[], OcrEngine]:
-    ocr = home.settings.ocr
-
-    def opened() -> OcrEngine:
-        if ocr.engine == "off":
-            raise OcrUnavailable("reading is switched off (ocr.engine)")
-        return open_ocr(ocr.engine, reading_languages(home.database, ocr))
-
-    return opened
-
-
-def cluster_of(home: Home) -> Cluster | None:
-    """Who else reads and embeds, if the settings name somebody. Raises `SettingsError`."""
-    executor = home.settings.ocr.executor
-    return None if executor == "local" else Cluster(executor)
-
-
-def embedder_of(home: Home, cluster: Cluster | None = None) -> Callable[[], Embedder]:
-    """Texts that an endpoint embeds go nowhere else."""
-    chosen = home.settings.embedding
-    notes = EmbeddingRequestLog(home.database, now_ms)
-    options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s, notes)
-
-    def opened() -> Embedder:
-        here = open_embedder(chosen.engine, options)
-        if cluster is None or chosen.engine != "local":
-            return here
-        return SpreadEmbedder(here, home, cluster)
-
-    return opened
-
-
-def memory_of(home: Home) -> OpenMemory:
-    days = DailySummaryWriter(home.database, now_ms)
-    return lambda stats, stop: ObservationLoop(home.database, now_ms, stop, days, stats)
-
-
-def worker_of(home: Home, tick: Callable[[], None] = lambda: None) -> Worker:
-    """All that works on a home, as its settings say."""
-    cluster = cluster_of(home)
-    return Worker(
-        home, engine_of(home), open_embedder=embedder_of(home, cluster), open_memory=memory_of(home),
-        cluster=cluster, tick=tick,
-    )  # fmt: skip
 
 
 class ImportFeed:

@@ -24,9 +24,7 @@ def keep(data_dir: DataDir) -> None:
         return
     temporary = _making(data_dir)
     write_file(temporary, b"", os.O_TRUNC, durable=False)
-    with temporary.open(
-        "ab"
-    ) as file:  # noise, not zeros: a file system that compresses would keep nothing aside
+    with temporary.open("ab") as file:  # of noise: of zeros a file system that compresses would keep nothing
         for _ in range(RESERVE_BYTES // _CHUNK_BYTES):
             file.write(os.urandom(_CHUNK_BYTES))
     temporary.replace(data_dir.reserve)

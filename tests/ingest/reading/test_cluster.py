@@ -20,13 +20,13 @@ from ingest.core import cluster
 from ingest.core.cluster import Cluster
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
-from ingest.importers import rereading
 from ingest.reading import backlog, cluster_reading, remote
 from ingest.reading.backlog import Backlog
 from ingest.reading.cluster_reading import ClusterReading, SpreadEmbedder
 from ingest.reading.embedding import texts_of
 from ingest.reading.reader import ReaderLoop
 from ingest.reading.remote import Answer, Order, OtherVersion
+from ingest.worker import rereading
 from ingest.worker.worker import Worker
 from store.core.database import Database
 from store.core.errors import SettingsError, StoreBusy

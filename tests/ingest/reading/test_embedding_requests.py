@@ -11,9 +11,9 @@ import pytest
 
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
-from ingest.importers.import_runner import embedder_of
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.reading.embedding import EmbeddingLoop
+from ingest.worker.assembly import embedder_of
 from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.settings import EmbeddingSettings

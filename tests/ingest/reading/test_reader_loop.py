@@ -11,9 +11,9 @@ from PIL import Image, ImageDraw, ImageFont
 from engines.ocr.protocol import OcrEngine, OcrError, OcrUnavailable, open_ocr
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
-from ingest.importers.import_runner import engine_of
 from ingest.reading.backlog import Backlog
 from ingest.reading.reader import DEATHS, RETRY_AFTER_MS, CrashGuard, ReaderLoop
+from ingest.worker.assembly import engine_of
 from store.core import preferences
 from store.frames import frames
 from store.frames.frames import FrameRow

@@ -134,7 +134,7 @@ def test_command_prints_its_counts(home: Home, monkeypatch: pytest.MonkeyPatch) 
         home.database, chat, mode="evidence", model="m", question="what did I do?",
         start_ms=0, end_ms=1, timezone="UTC", now_ms=NOON_MS,
     )  # fmt: skip
-    monkeypatch.setattr("ingest.importers.import_runner.embedder_of", lambda _: FakeEmbedder)
+    monkeypatch.setattr("ingest.worker.assembly.embedder_of", lambda _: FakeEmbedder)
     result = CliRunner().invoke(program.ingest, ["--home", str(home.data_dir.home), "reindex", "--vectors"])
     assert result.output.splitlines()[:2] == ["Found 1 user prompts", "Created 0 documents"]
     assert "Embedded 2 texts" in result.output

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from ingest.core.home import AlreadyRunning, Home, only_worker
-from ingest.importers.import_runner import INTERRUPTED, leave_at_once, stop_on_signals, worker_of
+from ingest.worker.assembly import INTERRUPTED, leave_at_once, stop_on_signals, worker_of
 from store.ocr import readings
 
 _LOOK_EVERY_S = 1.0

@@ -1,0 +1,86 @@
+"""The worker of a home, put together as its settings say, and how a program that runs it ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+from engines.embeddings.protocol import Embedder, EmbedderOptions, open_embedder
+from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
+from ingest.core.cluster import Cluster
+from ingest.core.home import Home
+from ingest.observations.daily_summaries import DailySummaryWriter
+from ingest.observations.observation_loop import ObservationLoop
+from ingest.reading.cluster_reading import SpreadEmbedder
+from ingest.reading.embedding import EmbeddingRequestLog
+from ingest.worker.worker import OpenMemory, Worker
+from store.core.preferences import reading_languages
+from store.core.times import now_ms
+
+INTERRUPTED = 130
+
+
+def worker_of(home: Home, tick: Callable[[], None] = lambda: None) -> Worker:
+    """All that works on a home, as its settings say."""
+    cluster = cluster_of(home)
+    return Worker(
+        home, engine_of(home), open_embedder=embedder_of(home, cluster), open_memory=memory_of(home),
+        cluster=cluster, tick=tick,
+    )  # fmt: skip
+
+
+def engine_of(home: Home) -> Callable[[], OcrEngine]:
+    ocr = home.settings.ocr
+
+    def opened() -> OcrEngine:
+        if ocr.engine == "off":
+            raise OcrUnavailable("reading is switched off (ocr.engine)")
+        return open_ocr(ocr.engine, reading_languages(home.database, ocr))
+
+    return opened
+
+
+def cluster_of(home: Home) -> Cluster | None:
+    """Who else reads and embeds, if the settings name somebody. Raises `SettingsError`."""
+    executor = home.settings.ocr.executor
+    return None if executor == "local" else Cluster(executor)
+
+
+def embedder_of(home: Home, cluster: Cluster | None = None) -> Callable[[], Embedder]:
+    """Texts that an endpoint embeds go nowhere else."""
+    chosen = home.settings.embedding
+    notes = EmbeddingRequestLog(home.database, now_ms)
+    options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s, notes)
+
+    def opened() -> Embedder:
+        here = open_embedder(chosen.engine, options)
+        if cluster is None or chosen.engine != "local":
+            return here
+        return SpreadEmbedder(here, home, cluster)
+
+    return opened
+
+
+def memory_of(home: Home) -> OpenMemory:
+    days = DailySummaryWriter(home.database, now_ms)
+    return lambda stats, stop: ObservationLoop(home.database, now_ms, stop, days, stats)
+
+
+def stop_on_signals(worker: Worker) -> None:
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: worker.stop())
+
+
+def leave_at_once(worker: Worker, code: int) -> None:
+    """A reading cannot be interrupted: where one is under way, end the process around it.
+
+    Its frame stays pending, and the system gives the lock back.
+    """
+    if worker.is_reading:
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
