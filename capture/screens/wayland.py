@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 from PIL import Image, UnidentifiedImageError
 
 from capture.core.errors import DisplayLost
@@ -23,6 +26,7 @@ from capture.screens.protocol import Monitor, Screenshot, bgrx
 from store.core.times import now_ms
 
 TIMEOUT_S = 5.0
+_FOLDER = "recollect-screen-"
 
 Run = Callable[[Sequence[str]], bytes]
 """Runs a program and gives its standard output. Raises `DisplayLost`."""
@@ -69,6 +73,7 @@ class SpectacleScreens:
     name = "spectacle"
 
     def __init__(self, run: Run = run_tool) -> None:
+        _remove_left()
         self._run = run
         self._size: tuple[int, int] | None = None
 
@@ -85,7 +90,7 @@ class SpectacleScreens:
 
     def _take(self) -> Image.Image:
         # A folder of our own (0700): the picture is nobody else's to read.
-        with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
+        with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-") as folder:
             file = Path(folder) / "screen.png"
             self._run(["spectacle", "--background", "--nonotify", "--fullscreen", "--output", str(file)])
             try:
@@ -94,6 +99,14 @@ class SpectacleScreens:
                 raise DisplayLost(f"spectacle wrote no picture: {error}") from error
         self._size = picture.size
         return picture
+
+
+def _remove_left() -> None:
+    """Remove whole pictures, with what is never recorded, that a daemon left when it was killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+        number = folder.name.removeprefix(_FOLDER).partition("-")[0]
+        if number.isdecimal() and not psutil.pid_exists(int(number)):
+            shutil.rmtree(folder, ignore_errors=True)  # another user's is theirs
 
 
 def sway_outputs(run: Run = run_tool) -> list[Monitor]:

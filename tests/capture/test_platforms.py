@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,16 +85,25 @@ def test_hyprland_outputs_come_in_pixels_and_may_be_turned() -> None:
     assert hyprland_outputs(Tools(monitors=[output])) == [Monitor("DP-1", Rect(10, 0, 1440, 2560), 1.5)]
 
 
-def test_spectacle_writes_into_a_private_folder() -> None:
+def test_spectacle_writes_into_a_private_folder_and_none_stays_when_it_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
     def run(command: Sequence[str]) -> bytes:
         assert "--nonotify" in command
         picture(5).save(command[-1])
+        shutil.copytree(
+            Path(command[-1]).parent, tmp_path / f"recollect-screen-{2**30}-left", dirs_exist_ok=True
+        )
+        SpectacleScreens(lambda _: b"")  # of another daemon: what is being written stays
         return b""
 
     screens = SpectacleScreens(run)
     [monitor] = screens.monitors()
     assert monitor.area == Rect(0, 0, 64, 48)
     assert np.array_equal(screens.grab(monitor).pixels[..., 2::-1], np.asarray(picture(5)))
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(DisplayLost, match="wrote no picture"):
         SpectacleScreens(lambda _: b"").monitors()
 

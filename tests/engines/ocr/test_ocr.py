@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from importlib.util import find_spec
@@ -133,6 +134,15 @@ def test_any_mode_of_picture_is_read(engine: OcrEngine, mode: str) -> None:
     image.paste(words)
     converted = image.quantize() if mode == "P" else image.convert(mode)  # convert strews dots over it
     assert "low" in " ".join(line.text for line in engine.read(converted)).lower()
+
+
+def test_nothing_of_a_picture_is_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When we are killed they would stay in the temporary folder, where no deletion comes to them."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    for name in installed():
+        opened = open_ocr(name, ["eng"])
+        assert opened.read(part(*ENGLISH)[0].crop((0, 0, 420, 160)))
+        opened.close()
 
 
 @for_each("name", installed())
