@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from engines.ocr import check_boxes
 from engines.ocr.ink import Grey
 from engines.ocr.protocol import (
     Box,
@@ -98,17 +99,20 @@ def _read_rows(
 ) -> Iterator[list[OcrWord]]:
     """Words of each row, as in one at 0, 0. What one model is unsure of the next one reads, too."""
     first, *rest = passes(languages)
+    marks = [check_boxes.leading(ink > INK) for ink in inks]
+    inks = [ink[:, mark.rest_at :] if mark else ink for ink, mark in zip(inks, marks, strict=True)]
     found = _recognised(inks, first, recognise)
     for language in rest:
         unsure = _unsure_rows(inks, found, language, recognise, known)
         again = _recognised([inks[number] for number in unsure], language, recognise)
         for number, words in zip(unsure, again, strict=True):
             found[number] = surest(found[number], words)
-    for words, ink in zip(found, inks, strict=True):
+    for words, ink, mark in zip(found, inks, marks, strict=True):
         is_ink = ink > INK
         tightened = _bulleted([_tightened(word, is_ink) for word in words if not _is_junk(word)], is_ink)
         # In a picture the blanks of a line are filled by other lines.
-        yield tightened if len(ink) > PICTURE else syllables_joined(tightened, is_ink)
+        joined = tightened if len(ink) > PICTURE else syllables_joined(tightened, is_ink)
+        yield mark.before(joined) if mark else joined
 
 
 def _unsure_rows(

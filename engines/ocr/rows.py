@@ -47,6 +47,7 @@ _REACH = _CELL_GAP * _ALIKE  # of its heights: what is farther is never of the s
 _WIDE = 120  # pixels; enough letters to tell rows by their amount of ink
 _FULL = 0.45  # of a row's usual ink: between its letters' upper and lower ends
 _VALLEY = 0.35  # of it: between two rows
+_NEAREST, _STRIKE = 10, 3  # pixels between two rows, and of a line: nearer ones are of one it strikes through
 _TWO_ROWS, _SHORTEST = 1.4, 0.55  # distances of rows: how high two together are, and how low one is
 
 
@@ -258,6 +259,8 @@ def _told_apart(ink: Ink, part: Box) -> list[Box]:
     if len(tops) < 2:
         return [part]
     distance = float(np.median(np.diff(tops)))
+    if distance < _NEAREST:
+        return [part]
     return [
         Box(part.x, part.y + top, part.w, bottom - top)
         for top, bottom in _cut_at_valleys(amounts, 0, part.h, distance)
@@ -296,6 +299,8 @@ def _are_one(row: Box, part: Box, usual: float) -> bool:
     high, low = max(row.h, part.h), min(row.h, part.h)
     together = max(row.bottom, part.bottom) - min(row.y, part.y)
     if together <= max(_TALLER * usual, high):
+        return True
+    if part.y - row.y < _NEAREST and part.y - row.bottom <= _STRIKE and high < 2 * low:
         return True
     return low * 3 < high <= _HIGHEST * usual and together <= _TALLER * high
 
