@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice, pairwise, takewhile
 
 from store.ocr.readings import Box, Line, Reading, Word
 
@@ -212,27 +212,68 @@ def _right(line: Line) -> int:
 
 # ---- lists
 
+_MARK = re.compile(r"(?P<empty>☐|\[ ?\])|(?P<ticked>[☑☒✓✔]|\[[xX✓]\])|[•▪◦*–-]\s|\d{1,2}[.)]\s")
+
+
+def checked(reading: Reading) -> list[tuple[bool, str]]:
+    """(whether it is ticked, the text) of each item that has a check box."""
+    found = ((_MARK.match(run[0].text), run) for run in passages(reading.lines))
+    return [
+        (bool(mark["ticked"]), joined(run))
+        for mark, run in found
+        if mark and (mark["empty"] or mark["ticked"])
+    ]
+
+
+def under(reading: Reading, label: Line) -> list[str]:
+    """What stands under the heading of a list or the head of a column: of a table its rows, as
+    `table_rows` tells them; of a board, whose columns end where they end, the cells of this one alone.
+    """
+    items = [joined(item) for item in items_under(reading, label)]
+    heads = [line for line in reading.lines if len(line.text) > 1 and _shares_row(line.box, label.box)]
+    if len({len(items_under(reading, head)) for head in heads}) > 1:
+        return items
+    rows = table_rows(reading)
+    return [rows.get(item, item) for item in items]
+
+
+def marked_under(reading: Reading, heading: Line) -> list[str]:
+    """The items of the list that a line is the heading of, where all have a bullet, number or check box."""
+    items = takewhile(lambda item: _MARK.match(item[0].text), _below_heading(reading, heading))
+    return [joined(item) for item in islice(items, MAX_ITEMS)]
+
+
+def _below_heading(reading: Reading, heading: Line) -> list[list[Line]]:
+    """The passages that stand close below a line, no further left, and left of what stands beside it."""
+    box = heading.box
+    beside = (line.box.x for line in reading.lines if line.box.x > box.x and _shares_row(line.box, box))
+    right = min(beside, default=box.x + INDENT * box.h)
+    found = [
+        passage
+        for passage in passages(reading.lines)
+        if box.y + box.h < passage[0].box.y and box.x - box.h <= passage[0].box.x < right
+    ]
+    return found if found and found[0][0].box.y <= box.y + TO_FIRST * box.h else []
+
 
 def items_under(reading: Reading, label: Line) -> list[list[Line]]:
     """The passages of the list, or the cells of the column, that a line is the heading of; none where fewer
     than two stand there as evenly as a list does.
     """
-    box = label.box
-    beside = (line.box.x for line in reading.lines if line.box.x > box.x and _shares_row(line.box, box))
-    right = min(beside, default=box.x + INDENT * box.h)
-    under = [
-        passage
-        for passage in passages(reading.lines)
-        if box.y + box.h < passage[0].box.y and box.x - box.h <= passage[0].box.x < right
-    ]
-    if not under or under[0][0].box.y > box.y + TO_FIRST * box.h:
-        return []
-    found, apart = under[:1], 0.0
-    for passage in under[1:MAX_ITEMS]:
-        step = passage[0].box.y - found[-1][-1].box.y
+    below = _below_heading(reading, label)
+    beside = any(line is not label and _shares_row(line.box, label.box) for line in reading.lines)
+    steps = [b[0].box.y - a[-1].box.y for a, b in pairwise(below[:MAX_ITEMS])]
+    of_two = beside and len(steps) > 2 and _is_even(steps[2], steps[0]) and not _is_even(steps[1], steps[0])
+    found = below[:1]
+    for at, step in enumerate(steps):
+        passage = below[at + 1]
         is_next = passage[0].box.h > LARGER * max(line.box.h for line in found[0])
-        if is_next or (apart and step > apart * EVEN):
+        # A card of a board may have two lines.
+        if is_next or not _is_even(step, steps[at % 2 if of_two else 0]):
             break
-        apart = apart or step
         found.append(passage)
     return found if len(found) > 1 else []
+
+
+def _is_even(step: int, first: int) -> bool:
+    return step <= first * EVEN

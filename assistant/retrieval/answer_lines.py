@@ -68,6 +68,7 @@ _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
 _SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
+_OF_LISTS = (Form.FACT, Form.YES_NO)
 _KINDS = {
     Form.MOMENT: ("date", "clock", "weekday"),
     Form.FIGURE: ("number",),
@@ -140,7 +141,7 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
         shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[: LINES[0]]
         others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
         moments = [shown, *others][: len(LINES)] if shown else moments
-    label = weighing.label() if question.form is Form.FACT else None
+    label = weighing.label() if question.form in _OF_LISTS else None
     if label:
         beside = next((moment for moment in moments if moment[0].entry is label.entry), [])
         rest = [moment for moment in moments if moment is not beside]

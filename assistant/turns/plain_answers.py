@@ -37,6 +37,7 @@ from assistant.retrieval.answer_lines import (
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.retrieval.usage import Block, Window
+from assistant.turns import check_lists
 from assistant.turns.answering import check
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import CheckedAnswer, RunningTurn
@@ -116,7 +117,10 @@ class _Composing:
         form, meant = self._meant(plan.form, plan.words)
         if form in _MEASURED and not self._activity and (imported := self.retrieval.coverage.imported):
             yield Item(text("imported", plan.language, "coverage", imported=imported), is_point=False)
-        if meant:
+        if not meant and (listed := check_lists.asked(self.turn, self.retrieval.entries)):
+            at = self._when(listed[0].frame.captured_ms)
+            yield replace(listed[1], head=f"{at}, {listed[1].head}")
+        elif meant:
             yield self._measured(form, meant)
         elif form is Form.SUMMARY or not plan.words:
             yield from self.summary()
@@ -345,12 +349,12 @@ class _Composing:
         times = Counter(line.text for line in reading.lines)
         parts = ((line.text, run) for run in passages for line in run if len(run) > 1)
         whole = {part: layout.joined(run) for part, run in parts if times[part] == 1}
-        for line in found:
-            shown = [line.text]
-            labels = [each for each in reading.lines if each.text == line.text] if line.is_label else []
-            for label in sorted(labels, key=lambda each: -each.box.h)[:1]:
-                shown += [layout.joined(item) for item in layout.items_under(reading, label)]
-            for one in shown:
+        for at, line in enumerate(found):
+            same = [each for each in reading.lines if each.text == line.text]
+            heads = sorted(same, key=lambda each: -each.box.h)[:1] if line.is_label or not at else []
+            below = [layout.under if line.is_label else layout.marked_under]
+            items = [item for head in heads for tell in below for item in tell(reading, head)]
+            for one in [line.text, *items]:
                 told = rows.get(one, whole.get(one, one))
                 limit = MAX_PASSAGE_CHARS if one in whole or one != line.text else MAX_QUOTE_CHARS
                 yield excerpt(told, self.turn.plan.words, limit=limit, limit_tokens=limit)

@@ -77,8 +77,9 @@ def _is_hollow(part: Ink) -> bool:
     return not part[inner, inner].any() and bool(across.all() and down.all())
 
 
-def with_ticks(lines: Sequence[OcrLine]) -> list[OcrLine]:
+def with_ticks(lines: Iterable[OcrLine]) -> list[OcrLine]:
     """The lines of a page with `TICKED` for the marks that stand where others are empty."""
+    lines = list(lines)
     empty = [line.words[0].box for line in lines if line.words[0].text == EMPTY]
     return [_with_tick(line, empty) for line in lines]
 

@@ -13,6 +13,7 @@ from assistant.turns.turn import answer
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
 from tests.stub_model import StubModel
+from tests.tables import for_each
 
 
 def test_without_an_endpoint_the_answer_is_quoted_and_says_so(
@@ -227,3 +228,46 @@ def test_two_days_are_asked_about_without_what_lies_between(ask: Ask, afternoon:
     again = ask("Which apps did I use then?", **{**question, "chat_id": both.chat_id})
     assert again.scope.left_out == both.scope.left_out
     assert again.answer_md.endswith("2 apps, 4 min: App 2 2 min, App 0 2 min.")
+
+
+LIST = "Boat shed\n☐ Sand the rudder\n☑ Order new rope\n☐ Paint the hull\n☑ Pay the mooring"
+
+
+@for_each(
+    ("question", "told"),
+    [
+        (
+            "what's still open for the boat shed?",
+            "2 not ticked: “☐ Sand the rudder” [1]; “☐ Paint the hull” [1]",
+        ),
+        (
+            "how many boat shed things are left",
+            "2 not ticked: “☐ Sand the rudder” [1]; “☐ Paint the hull” [1]",
+        ),
+        ("Which boat shed tasks are done?", "2 ticked: “☑ Order new rope” [1]; “☑ Pay the mooring” [1]"),
+        ("Was ist noch zu tun?", "2 not ticked: “☐ Sand the rudder” [1]; “☐ Paint the hull” [1]"),
+    ],
+)
+def test_what_is_left_and_what_is_done_is_told_by_check_boxes(
+    question: str, told: str, ask: Ask, afternoon: Afternoon
+) -> None:
+    afternoon.show(1, LIST.replace("☑", "☐"))
+    afternoon.show(5, LIST)
+    afternoon.show(9, "the bakery is still open, the shop is done for today")
+    result = ask(question, model="extractive")
+    assert f"- 14:05, {told}" in result.answer_md
+    assert {claim.state for claim in result.claims} == {"cited"}
+
+
+def test_a_list_of_which_nothing_is_ticked_says_so(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, LIST.replace("☑", "☐"))
+    assert "- 14:01, 0 ticked [1]" in ask("Which boat shed tasks are done?", model="extractive").answer_md
+
+
+def test_a_state_is_asked_of_what_is_no_list_as_anything_else(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, LIST)
+    afternoon.show(2, "the bakery on Mill Lane is open until six")
+    assert (
+        "“the bakery on Mill Lane is open until six”"
+        in ask("Which bakery is open?", model="extractive").answer_md
+    )
