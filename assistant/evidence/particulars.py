@@ -20,6 +20,7 @@ from assistant.evidence import quotes
 from assistant.evidence.layout import CELL
 from assistant.evidence.sign_names import Signs, family_names, shared
 from assistant.language import cldr
+from assistant.language.shown_values import Shown
 from assistant.language.small_words import (
     bare,
     has_capital_nouns,
@@ -31,7 +32,7 @@ from assistant.language.small_words import (
 )
 from assistant.language.statements import QUOTED
 from assistant.language.time_tables import latin
-from assistant.language.values import Shown, Value, values, without
+from assistant.language.values import Value, values, without
 
 Kind = Literal["quotation", "address", "value", "name"]
 

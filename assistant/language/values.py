@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 import text_to_num
 
 from assistant.language import cldr
 from assistant.language.cldr import integer
-from assistant.language.small_words import language_of
 from assistant.language.time_grammar import compose
 from assistant.language.time_lexer import pieces_of
 from assistant.language.time_said import PARTS, Point, Span
@@ -41,8 +40,6 @@ _CLOCK_KINDS = frozenset("CPRZ")
 _JOINTS = frozenset("T&G-")
 """Pieces between the two ends of a span."""
 
-HUNDREDTHS = (100, Decimal("0.01"))
-"""What a fraction may count in another place: cents and percent."""
 
 NOON = range(690, 780)
 """Minutes after midnight that people call noon."""
@@ -55,8 +52,6 @@ _LEAP_DAY = (2024, 1, 1)
 SMALL = 2
 """Numbers in words or Han signs up to here mostly count, and are compared only beside a unit of time."""
 
-LONG_NUMBER = 7
-"""Digits of a number that nobody counts by, and that is written in parts."""
 
 PERCENT = 100
 """Alone this number in words is mostly a part of another word: ``pour cent``."""
@@ -68,9 +63,9 @@ _HAN = "〇零一二三四五六七八九十百千万亿億两兩壹贰叁肆伍
 UNIT = 2
 """Letters that a unit may have: "640 Mo" are no millions for sure."""
 
-_SPACE = "[ \u00a0\u202f\u2009]"
+SPACE = "[ \u00a0\u202f\u2009]"
 _NUMBER = re.compile(
-    rf"(?<![\d.,])\d{{1,3}}(?:{_SPACE}\d{{3}})+(?:[.,]\d+)?(?![\d])|(?<!\d)\d{{1,20}}(?!\d)(?:[.,'’]\d{{1,20}}(?!\d)){{0,8}}"
+    rf"(?<![\d.,])\d{{1,3}}(?:{SPACE}\d{{3}})+(?:[.,]\d+)?(?![\d])|(?<!\d)\d{{1,20}}(?!\d)(?:[.,'’]\d{{1,20}}(?!\d)){{0,8}}"
 )
 _COUNT = rf"(?:\d{{1,2}}|[{_HAN}]{{1,3}})"
 _FULL = re.compile(
@@ -97,8 +92,6 @@ _DAY_LEFT = re.compile(
     r"(?<![\d.,:/-])(\d{1,2})(?:[^\W\d_]{1,2}|[.º°])?,?\s{0,2}(?:[^\W\d_]{1,3}\s|[^\W\d_]['’])?\Z"
 )
 _DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/-]|[.,]\d)(?:[^\W\d_]{1,2}\b)?")
-_DAY_BEHIND = re.compile(r"[.,]?\s{1,2}(\d{1,2})(?![\d:/]|[.,]\d)")
-_DAY_BEFORE = re.compile(r"(?<![\d:/.,-])(\d{1,2})日?[\s(（]{0,2}\Z")
 _NEXT_WORD = re.compile(r"\.?\s{1,2}([^\W\d_]+)")
 _LINK = re.compile(r"(?<![^\W_])[^\W\d_]{1,3}(?![^\W_])")
 _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?((?:19|20)\d\d)(?!\d)")
@@ -107,10 +100,7 @@ _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])(?:[{_HAN}]{{2,12}}|(?<=分之)[{_HAN}])(?![{_HAN}])")
 _HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d,\d{3}(?!\d)|\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
-_POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _LONG = re.compile(r"\d{3}|[:.]\d")
-_PARTED = re.compile(r"\d(?:[ ()./-]{0,2}\d){6,19}(?!\d)")
-_DIGITS = re.compile(r"(?<!\d)\d{1,20}(?!\d)")  # longer ones are no figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +123,8 @@ def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Val
     flat = flattened(text)
     taken = bytearray(len(flat))
     found: list[Value] = []
-    for finder in (_dates, _named_days, _composed_clocks, _clocks, _numbers):
-        is_composed = finder is _composed_clocks
+    for finder in (_dates, _named_days, composed_clocks, _clocks, _numbers):
+        is_composed = finder is composed_clocks
         free = without(flat, [(value.start, value.end) for value in found]) if is_composed else flat
         for value in finder(free, is_read):
             # The word behind a figure may be a day in one language and a thousand in another: "90 min".
@@ -143,7 +133,7 @@ def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Val
             if value.start < value.end and not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
                 found.append(value)
-    for value in _spelled(flat, language):
+    for value in spelled(flat, language):
         if not any(taken[value.start : value.end]):
             found.append(value)
     return tuple(sorted(found, key=lambda value: value.start))
@@ -190,12 +180,12 @@ def _dates(text: str, is_read: bool) -> Iterator[Value]:
 
 
 def _day(found: re.Match[str], days: Iterable[Day]) -> Iterator[Value]:
-    real = frozenset(day for day in days if _is_day(day))
+    real = frozenset(day for day in days if is_day(day))
     if real:
         yield Value(found.start(), found.end(), "date", real)
 
 
-def _is_day(day: Day) -> bool:
+def is_day(day: Day) -> bool:
     year, month, of_month = (
         given if part is None else part for part, given in zip(day, _LEAP_DAY, strict=True)
     )
@@ -241,7 +231,7 @@ def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: 
     last = max(year.end() if year else 0, found.end(), after.end() if after and not before else 0)
     day = int(of_month[1]) if of_month else None
     days = {(int(year[1]) if year else None, month, day) for month in months}
-    real = frozenset(each for each in days if _is_day(each))
+    real = frozenset(each for each in days if is_day(each))
     if real:
         yield Value(before.start() if before else found.start(), last, "date", real)
 
@@ -273,7 +263,7 @@ def _of_dial(minutes: int, written: str) -> frozenset[int]:
     return frozenset([minutes, (minutes + 720) % 1440] if is_open else [minutes])
 
 
-def _composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
+def composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
     """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
     is_told = not is_read and len(text) <= MAX_SPOKEN_CHARS and _may_tell(text)
     pieces = pieces_of(text) if is_told else []
@@ -373,7 +363,7 @@ class _SpelledWord(NamedTuple):
         return False
 
 
-def _spelled(text: str, language: str) -> Iterator[Value]:
+def spelled(text: str, language: str) -> Iterator[Value]:
     """``seventeen``, ``fünfzehntausend``, ``mil doscientos cincuenta``."""
     if language not in SPELLED_IN or text_to_num.alpha2digit(text, language, SMALL + 1) == text:
         return
@@ -390,7 +380,7 @@ def _decimals(figure: str) -> Iterator[Decimal]:
     if figure.isdecimal():
         yield Decimal(figure)
         return
-    plain = re.sub(rf"{_SPACE}|['’]", "", figure)
+    plain = re.sub(rf"{SPACE}|['’]", "", figure)
     signs = [sign for sign in plain if sign in ".,"]
     parts = re.split("[.,]", plain)
     if len(set(signs)) == 2:
@@ -401,178 +391,3 @@ def _decimals(figure: str) -> Iterator[Decimal]:
         yield Decimal("".join(parts))
     if len(signs) == 1:
         yield Decimal(".".join(parts))
-
-
-# -- comparing --------------------------------------------------------------------------------
-
-
-class Shown:
-    """The values that a screen shows, for comparison: those of its texts and its moment.
-
-    `moment` is local, RFC 3339; '' for a text that is of no moment.
-    """
-
-    def __init__(self, texts: Iterable[str], moment: str = "") -> None:
-        self.numbers: set[Decimal | int] = set()
-        self._parts: set[Decimal | int] = set()  # of dates
-        self.days: set[Day] = set()
-        self.clocks: set[int] = set()
-        self.weekdays: set[int] = set()
-        self._captured: int | None = None
-        self._texts = tuple(texts)
-        self._units: dict[Decimal, set[str]] = {}
-        self._moment = date.fromisoformat(moment[:10]) if moment else None
-        if moment:
-            self._add_moment(moment)
-        for text in self._texts:
-            lines = flattened(text).split("\n")
-            misread = [line for line, read in zip(map(mended, lines), lines, strict=True) if line != read]
-            forms = "\n".join(lines + misread)
-            self._add(forms, values(forms, is_read=True))
-        # A day without a year is mostly of the year in which it was on the screen.
-        this_year = int(moment[:4]) if moment else None
-        for year, month, of_month in self.days:
-            year = year or this_year
-            if year and month and of_month and _is_day((year, month, of_month)):
-                self.weekdays.add(date(year, month, of_month).weekday())
-
-    def holds(self, value: Value) -> bool:
-        """Whether one reading of a value is shown."""
-        if value.kind == "date":
-            return any(_same_day(said, shown) for said in value.readings for shown in self.days)
-        if value.kind == "clock":
-            return bool(value.readings & self.clocks or value.readings & self._spoken_clocks)
-        if value.kind == "weekday":
-            return bool(value.readings & self.weekdays)
-        if any(len(str(number)) >= LONG_NUMBER and str(number) in self._runs for number in value.readings):
-            return True
-        shown = (self.numbers, self._parts if value.kind == "number" else self._whole_and_rest)
-        said = {
-            reading * size
-            for reading in value.readings
-            for size in (1, *HUNDREDTHS)
-            if size == 1 or reading % 1
-        }
-        return any(not said.isdisjoint(numbers) for numbers in (*shown, self._spelled_numbers))
-
-    @cached_property
-    def _runs(self) -> frozenset[str]:
-        """Long numbers without what parts their digits: of telephones and accounts."""
-        parted = (found[0] for text in self._texts for found in _PARTED.finditer(flattened(text)))
-        return frozenset(re.sub(r"\D", "", digits).lstrip("0") for digits in parted)
-
-    @cached_property
-    def _whole_and_rest(self) -> frozenset[int]:
-        """Both sides of the point of figures: in words they are two numbers."""
-        whole = {int(number) for number in self.numbers}
-        return frozenset(whole | {int(number * 100 % 100) for number in self.numbers if number % 1})
-
-    @cached_property
-    def _spelled_numbers(self) -> frozenset[Any]:
-        """Numbers in words of the language that it is in, likewise rare."""
-        found = (_spelled(text, language_of(text)) for text in self._texts)
-        return frozenset(reading for numbers in found for value in numbers for reading in value.readings)
-
-    @cached_property
-    def _spoken_clocks(self) -> frozenset[Any]:
-        """Clock times in words. They are rare on screens, so none is looked for before one is missed."""
-        lines = (_DIGITS.sub("\u0001", line) for text in self._texts for line in flattened(text).splitlines())
-        clocks = (value.readings for line in lines for value in _composed_clocks(line))
-        return frozenset().union(*clocks)
-
-    def _add_moment(self, moment: str) -> None:
-        day = date.fromisoformat(moment[:10])
-        self.days.add((day.year, day.month, day.day))
-        self._parts |= {day.year, day.day}
-        self._captured = int(moment[11:13]) * 60 + int(moment[14:16])
-        self._add_clocks({self._captured})
-
-    def rounds_to(self, value: Value) -> bool:
-        """Whether a clock time tells the moment as people round it: to five minutes, or half an hour."""
-        return value.kind == "clock" and any(map(self._is_about, value.readings))
-
-    def unit(self, value: Value) -> set[str]:
-        """The letters that stand at a number everywhere it is shown; none where it stands alone, too."""
-        units = [self._units.get(reading, {""}) for reading in value.readings & self.numbers]
-        return set() if any("" in each for each in units) else set().union(*units)
-
-    def _is_about(self, said: int) -> bool:
-        if self._captured is None or said % 5:
-            return False
-        off = abs(said - self._captured)
-        return min(off, 1440 - off) <= (15 if said % 30 == 0 else 5)
-
-    def _add(self, text: str, found: Sequence[Value]) -> None:
-        orders = _orders(text, found)
-        is_24 = any(_is_late(value, text) for value in found)
-        for value in found:
-            written = text[value.start : value.end]
-            runs = [int(run) for run in _DIGITS.findall(written)]
-            if value.kind == "number":
-                self.numbers |= value.readings
-                behind = text[value.end : value.end + 1]
-                for reading in value.readings:
-                    self._units.setdefault(reading, set()).add(behind.casefold() if behind.isalpha() else "")
-                if re.search(_SPACE, written):  # it may be two columns
-                    self.numbers |= set(runs)
-                if _POINTED_CLOCK.fullmatch(written):
-                    self.clocks.add(runs[0] * 60 + runs[1])
-            elif value.kind == "date":
-                self._add_days(value.readings, runs, orders)
-            elif value.kind == "clock":
-                as_written = {clock for clock in value.readings if clock // 60 in runs[:2]}
-                is_bare = is_24 and as_written and not any(map(str.isalpha, written))
-                self._add_clocks(as_written if is_bare else value.readings)
-            else:
-                self.weekdays |= value.readings
-                before = _DAY_BEFORE.search(text, max(0, value.start - 6), value.start)
-                for of_month in filter(None, (before, _DAY_BEHIND.match(text, value.end))):
-                    if self._moment:
-                        self.days |= set(_in_calendar(self._moment, value.readings, int(of_month[1])))
-
-    def _add_days(self, days: Set[Day], runs: Sequence[int], orders: Set[str]) -> None:
-        """Days, with their parts; one that may be two is read in the order of the others."""
-        self.days |= {day for day in days if len(days) == 1 or not orders or _order(runs, day) in orders}
-        self._parts |= {*runs, *(part for year, _, of_month in days for part in (year, of_month) if part)}
-
-    def _add_clocks(self, clocks: Set[int]) -> None:
-        """Clock times, with their hours as numbers, and as they are written with a point."""
-        self.clocks |= clocks
-        for hour, past in (divmod(clock, 60) for clock in clocks):
-            self.numbers |= {hour, hour % 12 or 12, hour + Decimal(past) / 100}
-
-
-def _in_calendar(near: date, weekdays: Set[int], of_month: int) -> Iterator[Day]:
-    """The days of a calendar's column or line, ``Mon 19``, ``19(月)``: of a day's month or one beside."""
-    for month in range(near.month - 2, near.month + 1):
-        day = near.year + month // 12, month % 12 + 1, of_month
-        if _is_day(day) and date(*day).weekday() in weekdays:
-            yield day
-
-
-def _is_late(value: Value, text: str) -> bool:
-    """Whether a clock time can only be of a clock with 24 hours."""
-    written = text[value.start : value.end]
-    return value.kind == "clock" and min(value.readings) >= 13 * 60 and not any(map(str.isalpha, written))
-
-
-def _orders(text: str, found: Sequence[Value]) -> set[str]:
-    """In which orders a text surely writes day and month: told by days beyond 12."""
-    orders = set()
-    for value in found:
-        if value.kind == "date":
-            runs = [int(run) for run in _DIGITS.findall(text[value.start : value.end])]
-            if len(value.readings) == 1:
-                orders |= {_order(runs, day) for day in value.readings if day[1] != day[2]}
-    return orders - {""}
-
-
-def _order(runs: Sequence[int], day: Day) -> str:
-    return "day" if runs[:2] == [day[2], day[1]] else "month" if runs[:2] == [day[1], day[2]] else ""
-
-
-def _same_day(said: Day, shown: Day) -> bool:
-    return all(
-        a == b or a is None or (b is None and part == 0)
-        for part, (a, b) in enumerate(zip(said, shown, strict=True))
-    )

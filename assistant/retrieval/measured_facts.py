@@ -15,7 +15,8 @@ from functools import cached_property
 from typing import Any
 
 from assistant.core.strings import duration, local_time
-from assistant.language.values import Shown, Value, values
+from assistant.language.shown_values import Shown
+from assistant.language.values import Value, values
 from assistant.retrieval.retrieval import Retrieval
 from store.timeline.totals import Totals
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from assistant.evidence import marks
 from assistant.evidence.particulars import Screen
+from assistant.language.shown_values import Shown
 from assistant.language.statements import split_statements
-from assistant.language.values import Shown, values
+from assistant.language.values import values
 from assistant.retrieval.measured_facts import TOTAL, MeasuredDuration, MeasuredFacts
 from tests.tables import for_each
 
@@ -353,11 +354,20 @@ def test_an_altered_name_stands_where_another_cited_frame_has_it() -> None:
         ("Sun 9 May 2027", "It was on Sunday, 9 May [1]."),
         ("22:47 after 5:15 prn", "It is after 17:15 [1]."),
         ("CHF 3'480.–", "It costs 3,480 Swiss francs [1]."),
+        ("张医生：明天八点半查房", "张医生7月14日查房 [1]。"),
+        ("Freitag ist es fertig", "Am 16. Juli ist es fertig [1]."),
+        ("On va la chercher hier", "C'était le lundi 12 juillet [1]."),
     ],
 )
 def test_what_a_screen_writes_otherwise_stands_there(read: str, sentence: str) -> None:
     (claim,) = marks.check(sentence, [1], {1: Screen([read], [], "2027-07-13T12:20:33+09:00")})
     assert claim.state == "cited", claim.missing
+
+
+def test_a_weekday_with_a_date_beside_it_is_that_day_and_no_other() -> None:
+    screen = Screen(["Closed Friday 23 July, back tomorrow"], [], "2027-07-13T12:20:33+09:00")
+    wrong = marks.check("It is closed on Friday 16 July [1].", [1], {1: screen})
+    assert wrong[0].missing == ("16 July",)
 
 
 TABLE = "Seat\tGuest\tFee\tPaid\nA1\tRivera\t120\t3/4\nA2\t林しげ\t95\t3/9\nTotal 215"
