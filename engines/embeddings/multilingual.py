@@ -22,7 +22,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -47,6 +47,7 @@ _WIDTH = 256
 
 UNKNOWN, BEGIN, END = 0, 1, 2
 _UNKNOWN_PENALTY = 10.0
+_REMEMBERED = 8_192
 _SPACE = "\u2581"
 Hashes = npt.NDArray[np.int64]
 _NORMAL = 1  # a piece that stands for text; others are signs like <s>
@@ -93,7 +94,7 @@ class MultilingualEncoder:
         part = tokens % _PARTS
         hidden: Vectors = self._table.rows(tokens).astype(np.float32)
         hidden = hidden * self._weights["scale"][part, None] + self._weights["lo"][part, None]
-        read = hidden @ self._weights["stacks_proj"] + self._weights["stacks_proj_b"]
+        read = _product(hidden, self._weights["stacks_proj"]) + self._weights["stacks_proj_b"]
         read = self._scaled(read, "stacks_ln") * mask
         features = [hidden]
         for number, (size, before) in enumerate(_STACKS):
@@ -105,7 +106,7 @@ class MultilingualEncoder:
         """Two convolutions, each added to what it was given."""
         weights = self._weights
         for layer in ("1", "2"):
-            inner = _windows(values, size, before) @ weights[f"w{layer}_{size}"]
+            inner = _convolved(values, weights[f"w{layer}_{size}"], size, before)
             values = (np.maximum(inner + weights[f"b{layer}_{size}"], 0) + values) * mask
         return values
 
@@ -181,11 +182,20 @@ def multilingual_folder() -> Path:
     return package_folder(PACKAGE, _FOLDER, "weights.npz", "the multilingual model")
 
 
-def _windows(values: Vectors, size: int, before: int) -> Vectors:
-    """Of each token its neighbours side by side, zeros beyond the ends: ``[b, t, size * numbers]``."""
-    tokens = values.shape[1]
-    padded = np.pad(values, ((0, 0), (before, size - 1 - before), (0, 0)))
-    return np.concatenate([padded[:, at : at + tokens] for at in range(size)], axis=-1)
+def _convolved(values: Vectors, weights: Vectors, size: int, before: int) -> Vectors:
+    """Of each token the sum over its neighbours, each by the weights of its place."""
+    texts, tokens, numbers = values.shape
+    found = np.zeros((texts, tokens, weights.shape[1]), np.float32)
+    for place, of_place in enumerate(weights.reshape(size, numbers, -1), -before):
+        here = slice(max(0, -place), max(0, min(tokens, tokens - place)))
+        found[:, here] += _product(values[:, here.start + place : here.stop + place], of_place)
+    return found
+
+
+def _product(values: Vectors, weights: Vectors) -> Vectors:
+    """``values @ weights``, but as one product: of three dimensions numpy makes one for each text."""
+    flat = values.reshape(-1, values.shape[-1]) @ weights
+    return np.asarray(flat.reshape(*values.shape[:-1], weights.shape[1]))
 
 
 # SentencePiece: a text is brought into one form of Unicode (``nmt_nfkc``), its spaces become ``▁``, and of
@@ -214,6 +224,7 @@ class SentencePiece:
         self._sorted = "".join(pieces[at] for at in order)
         self._places = range(len(pieces))
         self._longest = max(map(len, pieces))
+        self._place = lru_cache(maxsize=_REMEMBERED)(self._found)  # words begin alike
         self._unknown_score = min(scores) - _UNKNOWN_PENALTY
 
     def ids(self, text: str, max_tokens: int) -> list[int]:
@@ -244,17 +255,20 @@ class SentencePiece:
 
     def _at(self, text: str, start: int) -> Iterator[tuple[str, int, float]]:
         """(piece, id, score) of the pieces that stand at `start`, the shortest first."""
-        low = 0
         for end in range(start + 1, min(start + self._longest, len(text)) + 1):
             prefix = text[start:end]
-            low = bisect_left(self._places, prefix, lo=low, key=self._piece)
-            if low == len(self._places):
+            place = self._place(prefix)
+            if place == len(self._places):
                 return
-            piece = self._piece(low)
+            piece = self._piece(place)
             if piece == prefix:
-                yield piece, self._ids[low], self._scores[low]
+                yield piece, self._ids[place], self._scores[place]
             elif not piece.startswith(prefix):
                 return
+
+    def _found(self, prefix: str) -> int:
+        """The place of the first piece that is not before `prefix`."""
+        return bisect_left(self._places, prefix, key=self._piece)
 
     def _piece(self, place: int) -> str:
         return self._sorted[self._starts[place] : self._starts[place + 1]]

@@ -355,3 +355,21 @@ def test_of_what_is_near_only_what_says_the_words_is_found(database: Database) -
         database, "setup", ALWAYS, meaning=RetrievalQuery("setup", vector, "fake", likeness=likeness)
     )
     assert ids(page) == [said]
+
+
+@for_each(("share", "looked_at"), [(0.1, 1), (0.9, 2)])
+def test_further_texts_are_looked_at_where_a_nearer_one_says_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch, share: float, looked_at: int
+) -> None:
+    monkeypatch.setattr("store.search.semantic.LOOKED_AT", (1, 2))
+    for number, text in enumerate(("authentication system", "authentication setup", "setup system")):
+        add(database, text, number)
+    [vector] = EMBEDDER.embed(["authentication setup"])
+    seen: list[str] = []
+
+    def likeness(texts: Sequence[str]) -> list[float]:
+        seen.extend(texts)
+        return [share] * len(texts)
+
+    page = search(database, "x", ALWAYS, meaning=RetrievalQuery("x", vector, "fake", likeness=likeness))
+    assert (len(seen), bool(page.hits)) == (looked_at, share > 0.5)
