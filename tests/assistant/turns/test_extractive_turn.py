@@ -135,6 +135,22 @@ def test_durations_visits_and_apps_are_measured(
     assert ask(question, model="extractive").answer_md.split("\n\n")[1:] == [answer]
 
 
+def test_imported_pictures_are_moments_each_and_tell_no_time(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, "plan the harbour visit", app_name="Writer", window_name="plan.odt")
+    for minute in (5, 6):
+        afternoon.show(
+            minute, f"crane {minute} stands still", app_name=None, window_name=None, source="import"
+        )
+    summary = ask(model="extractive")
+    assert (
+        "- **14:05** [2]\n  - Imported picture “crane 5 stands still” [2]\n- **14:06** [3]"
+        in summary.answer_md
+    )
+    assert summary.coverage.imported == 2
+    untimed = ask("Which apps did I use?", model="extractive", start_ms=START_MS + 4 * 60_000)
+    assert "Imported pictures: 2. Each shows a moment and counts no time." in untimed.answer_md
+
+
 def test_what_is_measured_is_narrowed_by_every_filter(ask: Ask, afternoon: Afternoon) -> None:
     for minute in range(11):
         afternoon.show(minute, "a page", app_name="Writer" if minute < 6 else "Mail", window_name="Plan")
