@@ -81,9 +81,9 @@ def topic(database: Database, name: str) -> Topic | None:
     return database.first(Topic, f"{_TOPICS} where topic = ?", (name,))
 
 
-def topics(database: Database, limit: int = 200) -> list[Topic]:
-    """Every topic, the one made last first."""
-    return database.records(Topic, f"{_TOPICS} order by built_ms desc, id desc limit ?", (limit,))
+def topics(database: Database) -> list[Topic]:
+    """The newest 200 topics, the one made last first."""
+    return database.records(Topic, f"{_TOPICS} order by built_ms desc, id desc limit 200")
 
 
 def topic_of_id(database: Database, topic_id: int) -> Topic:

@@ -137,10 +137,10 @@ def by_hash(database: Database, session_id: int, wanted: str) -> StoredPack | No
     return database.first(StoredPack, f"{_SELECT} where {which}", (session_id, wanted))
 
 
-def of_chat(database: Database, chat_id: int, limit: int = 50) -> list[tuple[int, StoredPack]]:
-    """What the questions of a chat were told, by their numbers, the latest first."""
-    sql = f"select {_COLUMNS}, t.n {_OF_TURNS} where t.conversation_id = ? order by t.n desc limit ?"
-    found = database.rows(sql, (chat_id, limit))
+def of_chat(database: Database, chat_id: int) -> list[tuple[int, StoredPack]]:
+    """What the newest 50 questions of a chat were told, by their numbers, the latest first."""
+    sql = f"select {_COLUMNS}, t.n {_OF_TURNS} where t.conversation_id = ? order by t.n desc limit 50"
+    found = database.rows(sql, (chat_id,))
     return [(row[-1], pack) for row, pack in zip(found, load(StoredPack, found), strict=True)]
 
 

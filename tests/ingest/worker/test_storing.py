@@ -74,13 +74,10 @@ POINTS = [
 ]
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(("owner", "name"), POINTS, ids=[name for _, name in POINTS])
-def test_a_death_at_any_step_loses_and_doubles_nothing(
+def die_at(
     home: Home, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, when: str
 ) -> None:
-    """One row, one file, one index entry, an empty spool, an even ledger."""
-    records = [queue(home, picture(n), captured_ms=NOON_MS + n, source="import") for n in range(3)]
+    """Store until the worker dies before or after this call."""
     real = getattr(owner, name)
 
     def fatal(*arguments: Any, **options: Any) -> Any:
@@ -92,6 +89,16 @@ def test_a_death_at_any_step_loses_and_doubles_nothing(
         patch.setattr(owner, name, fatal)
         with pytest.raises(Died):
             restarted(home, stats).store_some(10)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("owner", "name"), POINTS, ids=[name for _, name in POINTS])
+def test_a_death_at_any_step_loses_and_doubles_nothing(
+    home: Home, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, when: str
+) -> None:
+    """One row, one file, one index entry, an empty spool, an even ledger."""
+    records = [queue(home, picture(n), captured_ms=NOON_MS + n, source="import") for n in range(3)]
+    die_at(home, stats, monkeypatch, owner, name, when)
     assert restarted(home, stats).store_some(10) in (True, False)
     assert states(home) == EMPTY
     assert all(frames.by_capture_id(home.database, record.capture_id) for record in records)
@@ -109,17 +116,7 @@ def test_a_death_while_poison_is_set_aside_counts_it_once(
 ) -> None:
     record = queue(home, webp(picture(1))[:30])
     owner: Any = storing.ledger if name == "record_skipped" else Spool
-    real = getattr(owner, name)
-
-    def fatal(*arguments: Any, **options: Any) -> Any:
-        if when == "after":
-            real(*arguments, **options)
-        raise Died
-
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, name, fatal)
-        with pytest.raises(Died):
-            restarted(home, stats).store_some(10)
+    die_at(home, stats, monkeypatch, owner, name, when)
     restarted(home, stats).store_some(10)
     assert [name for name, _ in home.spool.failed()] == [f"{NOON_MS:015d}-{record.capture_id}"]
     assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).failed == 1
