@@ -24,8 +24,9 @@ INTERRUPTED = 130
 
 
 def worker_of(home: Home, tick: Callable[[], None] = lambda: None) -> Worker:
-    """All that works on a home, as its settings say."""
-    cluster = cluster_of(home)
+    """All that works on a home, as its settings say. Raises `SettingsError`."""
+    executor = home.settings.ocr.executor
+    cluster = None if executor == "local" else Cluster(executor)
     return Worker(
         home, engine_of(home), open_embedder=embedder_of(home, cluster), open_memory=memory_of(home),
         cluster=cluster, tick=tick,
@@ -41,12 +42,6 @@ def engine_of(home: Home) -> Callable[[], OcrEngine]:
         return open_ocr(ocr.engine, reading_languages(home.database, ocr))
 
     return opened
-
-
-def cluster_of(home: Home) -> Cluster | None:
-    """Who else reads and embeds, if the settings name somebody. Raises `SettingsError`."""
-    executor = home.settings.ocr.executor
-    return None if executor == "local" else Cluster(executor)
 
 
 def embedder_of(home: Home, cluster: Cluster | None = None) -> Callable[[], Embedder]:
