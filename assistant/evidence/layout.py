@@ -21,6 +21,8 @@ SAME_ROW = 0.5
 """The part of the smaller line's height that two lines share when they stand in one row."""
 MAX_CELL_CHARS = 40
 """Of a cell of a table; a line of prose has 45 to 90 (Bringhurst, The Elements of Typographic Style)."""
+SIGNS = 3
+"""Letters that a misread sign has fewer of."""
 MIN_PROSE_CHARS = 24
 """Of a line that a sentence runs on from, in letters; a sign of Han or kana counts as two."""
 SAME_EDGE, PITCH = 0.6, 1.9
@@ -90,11 +92,19 @@ def table_rows(reading: Reading) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     times = Counter(line.text for line in reading.lines)
+    top = min(reading.lines, key=lambda line: line.box.y, default=None)
     for row in _table_rows(reading.lines):
+        # Signs at the end of the top row are the buttons of a window.
+        while top and len(row) > 1 and _is_sign(row[-1].text) and _shares_row(top.box, row[0].box):
+            row.pop()
         if all(len(line.text) <= MAX_CELL_CHARS for line in row):
             cells = (line.text for line in row if times[line.text] == 1)
             found |= dict.fromkeys(cells, " ".join(line.text for line in row))
     return found
+
+
+def _is_sign(text: str) -> bool:
+    return len(text) + len(_WIDE.findall(text)) < SIGNS and not text.isdecimal()
 
 
 def _table_rows(lines: Sequence[Line]) -> Iterator[list[Line]]:

@@ -86,6 +86,10 @@ CHATS = [
                 **dict.fromkeys(("Bob Stern", "210.50"), "Bob Stern 210.50 paid"),
             },
         ),
+        (
+            [("Kettle list", 0, 0, 0.9), ("Oo", 500, 0, 0.9), ("x", 540, 1, 0.9)],
+            {"Kettle list": "Kettle list"},
+        ),
         (CODE, {}),
         (CHATS, {}),
     ],
