@@ -182,7 +182,8 @@ def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str
     is_last = _is_row(before, words[at], sentence) and not _opens(sentence, before.start()) and not leads
     # "Dr. Weber", "Weber & Keller", "Firma Keller", "Anna Kutscher"; but not "weil die Frau Schuhe trägt"
     is_joined = sentence[before.end() : words[at].start()] != " "
-    may_be = is_joined or is_german_name(words[at][0]) or not is_german_noun(before[0])
+    is_owned = before[0].endswith("s") and not is_german_name(words[at][0])  # "Annas Einsatz"
+    may_be = is_joined or is_german_name(words[at][0]) or not (is_owned or is_german_noun(before[0]))
     return is_last and may_be and not cldr.is_common(before[0])
 
 

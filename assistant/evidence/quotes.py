@@ -35,6 +35,7 @@ _FIGURE_MARK = re.compile(r"(?:(?<=\d)[.,:/．，：／]|(?:(?<=\d)|(?<![^\W_]))
 _SHAPES = str.maketrans(
     {"0": "o", "1": "l", "i": "l", "ı": "l", "|": "l", "−": "-", "–": "-", "—": "-"}
     | dict(zip("ヘリニロカタエトハー末己巳曰士", "へり二口力夕工卜八一未已已日土", strict=True))
+    | dict(zip("候拨睛辩戍货微拆", "侯拔晴辨戌贷徽折", strict=True))
 )
 _SHAPE_OF_TWO = {"rn": "m", "vv": "w", "cl": "d"}
 _TWO = re.compile("|".join(_SHAPE_OF_TWO))

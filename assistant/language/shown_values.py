@@ -186,6 +186,8 @@ class Shown:
             elif value.kind == "date":
                 self._add_days(value.readings, runs, orders)
             elif value.kind == "clock":
+                if len(runs) > 2:  # or so long: "2 h 37 min 18 s"
+                    self._parts |= set(runs)
                 as_written = {clock for clock in value.readings if clock // 60 in runs[:2]}
                 is_bare = is_24 and as_written and not any(map(str.isalpha, written))
                 self._add_clocks(as_written if is_bare else value.readings)

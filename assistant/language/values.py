@@ -95,7 +95,7 @@ _DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/-]|[.
 _NEXT_WORD = re.compile(r"\.?\s{1,2}([^\W\d_]+)")
 _LINK = re.compile(r"(?<![^\W_])[^\W\d_]{1,3}(?![^\W_])")
 _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?((?:19|20)\d\d)(?!\d)")
-_MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])")
+_MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])|(?<=\d[lI|])[OoQ](?![A-Za-z])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])(?:[{_HAN}]{{2,12}}|(?<=分之)[{_HAN}])(?![{_HAN}])")
 _HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d,\d{3}(?!\d)|\d{1,4}(?!\d))?)+")
@@ -363,13 +363,22 @@ class _SpelledWord(NamedTuple):
         return False
 
 
+def _is_one(word: _SpelledWord, language: str) -> bool:
+    """Whether a word is the one of a fraction: "un quarto"."""
+    try:
+        return bool(text_to_num.text2num(word.text(), language) == 1)
+    except ValueError:  # no number
+        return False
+
+
 def spelled(text: str, language: str) -> Iterator[Value]:
     """``seventeen``, ``fünfzehntausend``, ``mil doscientos cincuenta``."""
     if language not in SPELLED_IN or text_to_num.alpha2digit(text, language, SMALL + 1) == text:
         return
     words = [_SpelledWord(found) for found in _SPELLED_WORD.finditer(text)]
     for number in text_to_num.find_numbers(words, language, 0):
-        if number.value > SMALL and number.value != PERCENT:
+        is_part = number.is_ordinal and number.start and _is_one(words[number.start - 1], language)
+        if number.value > SMALL and number.value != PERCENT and not is_part:
             start, end = words[number.start].found.start(), words[number.end - 1].found.end()
             kind: Kind = "number" if number.is_ordinal else "spelled"
             yield Value(start, end, kind, frozenset([Decimal(str(number.value))]))

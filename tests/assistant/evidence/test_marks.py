@@ -370,6 +370,22 @@ def test_a_weekday_with_a_date_beside_it_is_that_day_and_no_other() -> None:
     assert wrong[0].missing == ("16 July",)
 
 
+@for_each(
+    ("sentence", "read", "missing"),
+    [
+        ("Il sopralluogo è alle nove e un quarto [1].", "sopralluogo 09:15", ()),
+        ("Das hat Swantje Höfkers Einsendung gekostet [1].", "Swantje Höfker, Gebühr", ()),
+        ("全长2小时37分18秒 [1]。", "时长 02:37:18", ()),
+        ("全长2小时38分18秒 [1]。", "时长 02:37:18", ("38",)),
+        ("売上は61,910円です [1]。", "売上 61,9lO", ()),
+        ("他说“过时不候” [1]。", "过时不侯", ()),
+    ],
+)
+def test_what_is_said_otherwise_or_misread_stands(sentence: str, read: str, missing: tuple[str, ...]) -> None:
+    (claim,) = marks.check(sentence, [1], {1: Screen([read])})
+    assert claim.missing == missing
+
+
 TABLE = "Seat\tGuest\tFee\tPaid\nA1\tRivera\t120\t3/4\nA2\t林しげ\t95\t3/9\nTotal 215"
 
 
