@@ -135,7 +135,7 @@ def test_an_earlier_version_s_imports_leave_the_line_and_its_films_stay(
             "update frames set source = 'import', media_type = ? where id = ?", (media_type, frame.id)
         )
     database.change("drop index frames_imported")
-    database.change("delete from migrations where name = '015_moments'")
+    database.change("delete from migrations where name = '016_moments'")
     migrate(database.connection(), data_dir)
     derive(database, clock)
     with database.read() as connection:

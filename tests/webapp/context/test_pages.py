@@ -18,6 +18,7 @@ from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.core.services import Services
 
 LEARNED = "It is 14 days."
+SETTLED = "Then we keep the archive for 14 days."
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def past(own: Services, now: Clock) -> Past:
 
 @pytest.fixture
 def session_id(past: Past) -> int:
-    return past.window("What did I set <retention> to?", answers=[LEARNED])
+    return past.window(f"What did I set <retention> to? {SETTLED}", answers=[LEARNED])
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_sessions_are_listed_newest_first_and_open_one(browser: Actor, past: Pas
     assert "Nothing yet" not in browser.get("/memory/sessions").text
     open_one = past.window("And the invoice?", closed=False)
     shown = browser.get("/memory/sessions").text
-    assert "What did I set &lt;retention&gt; to?" in shown and LEARNED in shown
+    assert "What did I set &lt;retention&gt; to?" in shown and shown.index(SETTLED) < shown.index(LEARNED)
     assert shown.index(f"/memory/sessions/{open_one}") < shown.index(f"/memory/sessions/{session_id}")
     assert "open now" in shown and "Not summarised yet" in shown
     one = browser.get(f"/memory/sessions/{session_id}").text
