@@ -312,53 +312,41 @@ def is_likelier_small(word: str, ending: int) -> bool | None:
 
 # The vocabulary's file, a protocol buffer.
 
+_LENGTH = 2  # the wire type of bytes with their length before them
+_FIELDS = 0x0A, 0x15  # a text, the first field; a number of four bytes, the second
+_SCORE = struct.Struct("<f")
+
 
 def _pieces(model: bytes) -> Iterator[tuple[int, str, float]]:
-    """(id, piece, score) of the pieces that stand for text."""
-    messages = (message for field, message in _fields(model) if field == 1)
-    for number, message in enumerate(messages):
-        if isinstance(message, bytes):
-            piece, score, kind = "", 0.0, _NORMAL
-            for part, value in _fields(message):
-                if part == 1 and isinstance(value, bytes):
-                    piece = value.decode()
-                elif part == 2 and isinstance(value, bytes):
-                    (score,) = struct.unpack("<f", value)
-                elif part == 3 and isinstance(value, int):
-                    kind = value
-            if kind == _NORMAL:
-                yield number, piece, score
+    """(id, piece, score) of the pieces that stand for text. Raises `ValueError` for another kind of file.
 
-
-def _fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
-    """(number, value) of a protocol buffer's fields. Raises `ValueError` for another kind of file."""
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        match key & 7:
-            case 0:
-                value, at = _varint(message, at)
-                yield key >> 3, value
-                continue
-            case 1:
-                size = 8
-            case 2:
-                size, at = _varint(message, at)
-            case 5:
-                size = 4
-            case other:
-                raise ValueError(f"no protocol buffer: wire type {other}")
-        yield key >> 3, message[at : at + size]
+    A piece's fields are its text, its score and, where it stands for no text, its kind: they stand in the
+    order of their numbers, as all writers of protocol buffers put them.
+    """
+    at = number = 0
+    while at < len(model):
+        key, at = _varint(model, at)
+        if key & 7 != _LENGTH:
+            raise ValueError(f"no protocol buffer of a vocabulary: wire type {key & 7}")
+        size, at = _varint(model, at)
+        if key >> 3 == 1:
+            length, start = _varint(model, at + 1)
+            end = start + length
+            if (model[at], model[end]) != _FIELDS:
+                raise ValueError("no protocol buffer of a vocabulary: a piece without text and score")
+            if end + 5 == at + size or model[end + 6] == _NORMAL:
+                yield number, model[start:end].decode(), _SCORE.unpack_from(model, end + 1)[0]
+            number += 1
         at += size
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     """A number of seven bits a byte, the lowest first, and where it ends."""
-    value = shift = 0
-    while True:
-        byte = message[at]
-        value |= (byte & 0x7F) << shift
-        at += 1
-        if byte < 0x80:
-            return value, at
-        shift += 7
+    value = message[at]
+    if value < 0x80:
+        return value, at + 1
+    value, shift = value & 0x7F, 0
+    while message[at] >= 0x80:
+        at, shift = at + 1, shift + 7
+        value |= (message[at] & 0x7F) << shift
+    return value, at + 1

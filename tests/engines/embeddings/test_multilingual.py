@@ -64,7 +64,7 @@ def test_vectors_do_not_depend_on_neighbours() -> None:
     assert np.allclose((together * alone).sum(axis=1), 1, atol=1e-5)
 
 
-@for_each("broken", [b"\x0b", b"\x0c\x00"])
+@for_each("broken", [b"\x0b", b"\x0c\x00", b"\x0a\x07\x15\x00\x00\x00\x00\x0a\x00"])
 def test_another_file_is_refused(broken: bytes) -> None:
     with pytest.raises(ValueError, match="no protocol buffer"):
         SentencePiece(broken)
