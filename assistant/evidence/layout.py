@@ -25,6 +25,8 @@ SIGNS = 3
 """Letters that a misread sign has fewer of."""
 MIN_PROSE_CHARS = 24
 """Of a line that a sentence runs on from, in letters; a sign of Han or kana counts as two."""
+MIN_PREVIEW_CHARS = 12
+"""What is shorter, as a name or a label, other lines begin with by chance."""
 SAME_EDGE, PITCH = 0.6, 1.9
 """In heights of a line: how far two left edges may lie apart, and the tops of two lines of a sentence."""
 EVEN = 1.2
@@ -173,6 +175,16 @@ def passages(lines: Sequence[Line]) -> list[list[Line]]:
         if at in run_on:
             run_of[run_on[at]] = run_of[at]
     return found
+
+
+def opened(line: str, passages: Iterable[str]) -> str:
+    """The longest of these passages that a line is the beginning of, or itself: a list of messages shows how
+    each begins, and beside it the one that is open.
+    """
+    begins = line.rstrip(" .…")
+    if len(begins) + len(_WIDE.findall(begins)) < MIN_PREVIEW_CHARS:
+        return line
+    return max((text for text in passages if text.startswith(begins)), key=len, default=line)
 
 
 def _below(at: int, down: Sequence[Line]) -> int | None:

@@ -349,14 +349,16 @@ class _Composing:
         times = Counter(line.text for line in reading.lines)
         parts = ((line.text, run) for run in passages for line in run if len(run) > 1)
         whole = {part: layout.joined(run) for part, run in parts if times[part] == 1}
+        texts = list(map(layout.joined, passages))
         for at, line in enumerate(found):
             same = [each for each in reading.lines if each.text == line.text]
             heads = sorted(same, key=lambda each: -each.box.h)[:1] if line.is_label or not at else []
             below = [layout.under if line.is_label else layout.marked_under]
             items = [item for head in heads for tell in below for item in tell(reading, head)]
             for one in [line.text, *items]:
-                told = rows.get(one, whole.get(one, one))
-                limit = MAX_PASSAGE_CHARS if one in whole or one != line.text else MAX_QUOTE_CHARS
+                full = whole.get(one) or layout.opened(one, texts)
+                told = rows.get(one, full)
+                limit = MAX_PASSAGE_CHARS if full != line.text else MAX_QUOTE_CHARS
                 yield excerpt(told, self.turn.plan.words, limit=limit, limit_tokens=limit)
 
     def _synonyms(self, lines: Iterable[str], nearness: Mapping[str, float]) -> Synonyms:

@@ -287,3 +287,12 @@ def test_a_state_is_asked_of_what_is_no_list_as_anything_else(ask: Ask, afternoo
         "“the bakery on Mill Lane is open until six”"
         in ask("Which bakery is open?", model="extractive").answer_md
     )
+
+
+def test_a_message_whose_beginning_is_listed_is_quoted_from_where_it_is_open(
+    ask: Ask, afternoon: Afternoon
+) -> None:
+    opened = "I asked the ferry company about the piano, and they take it on Sunday."
+    afternoon.show(1, f"Marit Eide\nMoving the piano\nI asked the ferry company…\nInbox\nReply\n{opened}")
+    result = ask("What about moving the piano?", model="extractive")
+    assert f"“{opened}”" in result.answer_md and "company…”" not in result.answer_md
