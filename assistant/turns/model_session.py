@@ -116,8 +116,9 @@ class ModelSession:
         return self.window - reserve(self.window) - definitions
 
     def compose(self) -> None:
-        """Make the head for the window. Raises `ContextTooLong` where a question that rests on frames alone
-        has room for none.
+        """Make the head for the window: at first the frames have all there is, then half of it, for the other
+        half is for what tools gave. Raises `ContextTooLong` where a question that rests on frames alone has
+        room for none.
         """
         plan, merged = self.plan, self.endpoint.single_system
         can_read = any(tool.name == read_attachment.name for tool in self.tools)
@@ -136,10 +137,12 @@ class ModelSession:
         self.turns_left_out = len(self.turn.history) - len(history)
         sent = [message for exchange in history for message in exchange]
         room -= tokens_of(sent)
-        self.packed = self._packed(room // 2 if self.tools else room)  # the rest is for what tools give
-        if whole.entries and not self.packed.entries and not plan.uses_tools:
+        packed = self._packed(room // 2 if self.rounds else room)
+        if whole.entries and not packed.entries and not plan.uses_tools:
             raise ContextTooLong(f"the model's context of {self.window} tokens holds no frame")
-        question = "\n\n".join(filter(None, (self.files.text, self.packed.text, self.pictures.told)))
+        if not self.rounds:
+            self.packed = packed
+        question = "\n\n".join(filter(None, (self.files.text, packed.text, self.pictures.told)))
         asked = Message("user", question, pictures=self.pictures.pictures)
         self.head = [*system_messages(self.blocks, merged=merged), *sent, asked]
 
@@ -154,7 +157,9 @@ class ModelSession:
         return packed if has_any else replace(packed, text=plan.question)
 
     def fit(self) -> None:
-        """Keep the rounds within the room, as far as results can be left out."""
+        """Keep the rounds within the room, as far as frames make way and results can be left out."""
+        if self.rounds and tokens_of(self.messages) > self.room:
+            self.compose()
         before = len(self.head)
         messages, left_out, shortened = fit(self.messages, self.room)
         self.head, self.rounds = messages[:before], messages[before:]

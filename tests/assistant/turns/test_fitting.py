@@ -101,3 +101,16 @@ def test_a_small_window_is_told_of_fewer_tools_and_still_of_frames(
     assert {"search_ocr", "get_frame"} <= offered(stub)
     assert len(offered(stub)) < 20 and stub.prompt().count("[[e") > 5
     assert any("tools were not on offer" in warning for warning in ran.result.warnings)
+
+
+def test_frames_have_all_the_room_until_tools_have_given_something(
+    database: Database, stub: StubModel, afternoon: Afternoon
+) -> None:
+    for minute in range(60):
+        afternoon.show(minute, f"policy {minute} " + "words and words " * 40)
+    stub.call(("search_ocr", {"query": "policy", "limit": 20})).reply("Sixty.")
+    with agent_deps(database, stub, context_tokens=8_192) as deps:
+        ran = run(deps, mode="auto")
+    first, second = (request["messages"][1]["content"].count("[[e") for request in stub.requests)
+    assert 5 < second < first and "results" not in " ".join(ran.result.warnings)
+    assert f"{60 - first} of the 60 selected frames" in " ".join(ran.result.warnings)
