@@ -257,8 +257,9 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
         if chat_sessions.verbose_until_ms(services.database, now_ms) is not None:
             topic = prepared.topic.title if prepared.topic else "none"
             size, place = len(prepared.system_augmentation), (turn.n, turn.chat_id, prepared.session_id)
-            line = "turn %d of chat %d, session %d: %d characters of background, topic %s"
-            log.info(line, *place, size, topic)
+            share = prepared.pack.tokens / max(1, prepared.pack.tokens + prepared.prompt_tokens)
+            line = "turn %d of chat %d, session %d: %d characters of background, %.0f %% beside the rules, "
+            log.info(f"{line}topic %s", *place, size, 100 * share, topic)
         with services.database.write() as connection:
             chat_sessions.use(connection, prepared.session_id, now_ms)
             if not conversations.is_current(connection, turn.id):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -279,7 +280,8 @@ def test_the_server_logs_number_length_and_topic_only_when_it_is_on(
         chat_sessions.set_verbose(database, True, now())
         headers = asked(program).headers
         [line] = [record.getMessage() for record in caplog.records]
-        assert line.startswith("turn 1 of chat ") and "characters of background, topic Retention" in line
+        told = r"turn 1 of chat .* characters of background, [1-9]\d? % beside the rules, topic Retention"
+        assert re.match(told, line)
         assert int(headers["X-Recollect-Context-Chars"]) > 0
         chat_sessions.set_verbose(database, False, now())
         asked(program)
