@@ -124,6 +124,7 @@ BASIC = ("search_ocr", "get_frame", "activity_summary", "get_calendar_events")
 GATHERING = (
     *("recall_facts_for_frame", "recall_entities", "get_sms_messages", "search_messages", "search_rag"),
     *("get_calendar_events", "get_location_history", "store_entity", "store_fact"),
+    *("get_frame_tags", "get_place_at", "reverse_geocode"),
 )
 """What the context of a frame or a moment is gathered with, whose own frames stand in the message."""
 

@@ -123,6 +123,7 @@ def test_a_small_window_has_room_for_what_a_moment_is_gathered_with(
     always = set(GATHERING) - {
         "get_calendar_events",
         "get_location_history",
+        "get_place_at",
         "search_rag",
     }  # nothing imported
     assert always <= names
