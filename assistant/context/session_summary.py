@@ -135,10 +135,13 @@ def _answered(turn: SessionTurn, turns: Sequence[SessionTurn], states: Sequence[
     """The sentences of an answer that say most, with the quote that stood beside each."""
     found: dict[str, None] = {}
     for claim in turn.payload.get("claims", ()):
-        text = one_line(_without_messages(plain(claim["text"]), turns), MAX_SENTENCE_CHARS)
+        whole = _without_messages(plain(claim["text"]), turns)
+        text = one_line(whole, MAX_SENTENCE_CHARS)
         if claim_state(claim) in states and weight(text)[1] and text not in own_sentences():
             quotes = [turn.quotes[n] for n in claim.get("citations", ()) if n in turn.quotes]
-            quote = next((each for each in quotes if each not in text), "")
+            # What a quote leaves out between two parts of it stands as a gap in it.
+            new = (each for each in quotes if any(part.strip() not in whole for part in each.split("…")))
+            quote = next(new, "")
             found[text + (f" “{one_line(quote, MAX_MESSAGE_CHARS)}”" if quote else "")] = None
     return salient(list(found), _OF_ANSWER)
 

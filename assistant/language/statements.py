@@ -22,6 +22,7 @@ Span = tuple[int, int]
 
 CITATION = re.compile(r"(?<![\\A-Za-z0-9_])\[(\d{1,3})\]")
 """A number in brackets, as the numbered answer cites evidence; ``arr[1]`` is none."""
+_CITED = re.compile(rf"[ \t]*{CITATION.pattern}")
 _ESCAPED = re.compile(r"\\(?=[\\`*\[\]<_~&])")
 _LEAD = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+|>[ \t]?|#{1,6}[ \t]+)*(?:\[[ xX]\][ \t]+)?")
 _CONTINUED = re.compile(r"\n[ \t]*(?:>[ \t]?)*")
@@ -76,7 +77,7 @@ def split_statements(answer_md: str) -> Iterator[Statement]:
 
 def plain(statement: str) -> str:
     """A statement without citations, escapes and emphasis."""
-    return _ESCAPED.sub("", CITATION.sub("", statement)).replace("**", "").replace("~~", "")
+    return _ESCAPED.sub("", _CITED.sub("", statement)).replace("**", "").replace("~~", "")
 
 
 @lru_cache(maxsize=1)

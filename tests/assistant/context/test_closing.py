@@ -63,6 +63,17 @@ def test_the_mini_summary_says_what_rules_can_know(
     assert (found.made_by, found.ended_ms) == ("rules", NOON_MS)
 
 
+def test_a_quote_that_a_sentence_has_in_parts_is_not_told_twice(
+    past: Past, context: ContextServices, data_dir: DataDir
+) -> None:
+    frame = store_frame(context.database, data_dir, NOON_MS - 1_000, "retention 14 days\nmenu\n30 backups")
+    quote = "retention 14 days … 30 backups"
+    evidence = [StoredEvidence(1, frame.id, NOON_MS, app_name="Code", quote=quote, state="found")]
+    answers = ["14:05: “retention 14 days” [1]; “30 backups” [1]"]
+    session_id = past.window(QUESTION, answers=answers, evidence=evidence)
+    assert summary_of(context, session_id).learned == "14:05: “retention 14 days”; “30 backups”"
+
+
 def test_it_says_what_was_asked_told_and_left_open(past: Past, context: ContextServices) -> None:
     session_id = past.window(
         "Who can flush the boiler before Christmas?",
