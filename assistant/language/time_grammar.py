@@ -110,14 +110,6 @@ def _amount(used: list[Piece]) -> Piece | None:
     return _made("V", (total, unit), used) if total else None
 
 
-def _sum(used: list[Piece]) -> Piece | None:
-    """ "an hour and twenty minutes"."""
-    (hours, large), (minutes, small) = used[0].value, used[-1].value
-    return (
-        _made("V", (hours * 60 + minutes, "minute"), used) if (large, small) == ("hour", "minute") else None
-    )
-
-
 def _spans(
     mode: Mode, used: list[Piece], start: Point | None = None, end: Point | None = None, **of: Any
 ) -> Piece:
@@ -138,19 +130,6 @@ def _ago(used: list[Piece]) -> Piece | None:
     if unit in ("week", "fortnight"):
         return _day(used, weeks=int(amount) * (2 if unit == "fortnight" else 1), size="ago")
     return _day(used, **{f"{unit}s": int(amount)}) if unit in ("day", "month", "year") else None
-
-
-def _hours_ago(used: list[Piece]) -> Piece:
-    """ "il y a 2h30"."""
-    clock = used[1].value.clock
-    return _spans("ago", used, amount=float(clock.hour * 60 + clock.minute), unit="minute")
-
-
-def _since_ago(used: list[Piece]) -> Piece | None:
-    """ "since ten minutes ago" is the last ten minutes; "about an hour ago" is a moment."""
-    span = _value(used, "Z")[0]
-    mode = "rolling" if any(piece.kind in "FSG!" for piece in used) else "ago"
-    return None if span.mode != "ago" else _made("Z", (replace(span, mode=mode),), used)
 
 
 def _value(used: Sequence[Piece], kinds: str) -> Any:
@@ -450,7 +429,6 @@ _ENDS = "([Fg] [nCPµ] [T@]|B [nCPµ] &) [nCPµ!](?! ?[UMmd])"
 _RULES: tuple[Rule, ...] = (
     # what is no time, and what repeats
     _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y|(?<=[iFSTB<>])Q|#n U(?=z)", _quarter),
-    _rule("(?<=[DUm])[gf]{0,2}#nf?[UW]", _as("%")),
     _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
     _rule("# [no1] [dUkx]?", _as("x")),
     _rule("(oU|[o1f]q)[gf]{1,4}[MDRUlcbWyPC]|c3|[lcN]h|hL|hy", _as("%")),
@@ -460,10 +438,6 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
     _rule("[nM]%", _as("%")),
     _rule("9[UP][xX]?", _own),
-    _rule(  # "all day yesterday"
-        "f{1,3}U D|D,?f{1,3}U(?! [<>])",
-        lambda used: _made("D", _value(used, "D"), used) if _value(used, "U") == "day" else None,
-    ),
     _rule("6(?=[<>JO])", _as("%")),
     _rule("5(?=[gf1]{0,2}[Ud])", _kind("n")),
     _rule("[nq]Y", _unit("year")),
@@ -476,25 +450,19 @@ _RULES: tuple[Rule, ...] = (
     _rule("n3", _unit("hour")),
     _rule("(?<!k)nu(?=[JO2])", _unit("minute")),
     _rule("1?[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
-    _rule("V[&fg]{0,2}V", _sum),
     _rule(
         "fn l U|c?n L U",
         lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value),
     ),
     _rule("[bc]+ [UW]|[lcN] [UW]|c?pW|U [<] l|[UW] L|L [UW]|b+ U", _back),
-    _rule("[UW] N", lambda used: None if used[0].is_weak else _back(used)),
     _rule("c P|lP|PL", _this_part),
-    _rule("(?<![mM])n d O", lambda used: _spans("ahead", used) if used[1].value else None),
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
     _rule("V[aJ]|A V|V a|<V", _ago),
     _rule("JV|[lcN] K|[WP] < l", _as("%")),
-    _rule("w D|D w", _as("%")),
     _rule("V w|VO|N V|V F [DW]", lambda used: _spans("ahead", used)),
     _rule("i[f]*V(?! g)", lambda used: _spans("ahead", used)),
-    _rule("[VU] [<>](?= [hDPCRUVWM])", _as("%")),
     _rule("(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}[<>]x(?=[;z~,]|$)", _as("h")),
     # written dates
-    _rule("B [nC] & o$|F n T o$|@o$", lambda used: [*used[:-1], used[-1]._replace(kind="n")], whole=True),
     _rule("nm(?=z)|ns", lambda used: _day(used, month=used[0].value)),
     _rule("nm", lambda used: _made("M", used[0].value, used)),
     _rule("M[h%]|[3rh]T?M|a", _as("%")),
@@ -521,8 +489,6 @@ _RULES: tuple[Rule, ...] = (
     _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
     _rule("U[gF] D|DU", _unit_of),
     _rule("(?<![nxX])U[xX]?", _weekend),
-    _rule("(?<=[DPCRWkKuq])3", lambda used: used[0]._replace(kind="f") if used[0].value == "when" else None),
-    _rule("l V g [DPR]", _as("%")),
     _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),
     # clock times
     _rule(
@@ -555,9 +521,7 @@ _RULES: tuple[Rule, ...] = (
         whole=True,
     ),
     # a day and a time of day
-    _rule("r P", _half_of),
     _rule("D F D|[PC] F D(?! [T@])", _of),
-    _rule("A C", _hours_ago),
     _rule("[DPCR]_[DPCR]", merged),
     _rule("r [PR]", _half_of),
     # spans
@@ -566,7 +530,6 @@ _RULES: tuple[Rule, ...] = (
         f"|F {POINT} @ {POINT}|{POINT} G {POINT} e?",
         _range,
     ),
-    _rule("[FS~] Z|Z T !|Z [=G]", _since_ago),
     _rule("F D j(?=[;z,]|$)|S [DPCR] I?", _open("since")),
     _rule("F [DPCR] I?", _from),
     _rule("[DPCR] I", _open("since")),
@@ -581,7 +544,4 @@ _RULES: tuple[Rule, ...] = (
     _rule("E [DRPCZ]", _as("%")),
     # what is left of a clock time that was begun
     _rule("B [nC] &|[nqK] p|[<>]h", _as("%")),
-    _rule(
-        "(?<=[DPR])x[JO]", lambda used: _as("h")(used) if used[0].end - used[0].start < 3 else None
-    ),  # 睡前
 )
