@@ -69,7 +69,8 @@ class Tag:
 
 
 def parts(turn: TurnResult, links: Links, numbers: Iterable[int] = ()) -> tuple[AnswerPart, ...]:
-    """The answer; behind the sentence that first cites one of `numbers` the HTML is cut for its quote.
+    """The answer; behind the sentence that first cites one of `numbers` the HTML is cut for its quote, or
+    behind those that go on citing the same ones on its line: a list of quotes of one frame is not torn apart.
 
     Sources that no sentence cites stand at the end.
     """
@@ -80,6 +81,10 @@ def parts(turn: TurnResult, links: Links, numbers: Iterable[int] = ()) -> tuple[
         if first:
             left.difference_update(first)
             cuts.append((claim.end, first))
+        elif cuts and claim.citations and set(claim.citations) <= set(cuts[-1][1]):
+            at, shown = cuts[-1]
+            if "\n" not in turn.answer_md[at : claim.end]:
+                cuts[-1] = claim.end, shown
     pieces = markdown.pieces(turn.answer_md, _marks(turn, links, [at for at, _ in cuts]))
     drawn = [AnswerPart(html, () if cut is None else cuts[cut][1]) for html, cut in pieces]
     return tuple([*drawn, AnswerPart(Markup(""), tuple(sorted(left)))] if left else drawn)

@@ -35,6 +35,16 @@ def test_a_quote_stands_under_the_first_sentence_that_cites_it_and_nowhere_else(
     assert answers.parts(turn(answer), LINKS, FRAMES)[-1].numbers == (1, 2), "those of no sentence come last"
 
 
+def test_a_list_of_quotes_of_one_frame_is_not_torn_apart() -> None:
+    said = ("“Set to 14 days” [1];", "“Ana: agreed” [1];", "“From May” [2]", "“Till June” [2]")
+    answer = "- Monday: {} {}\n- Tuesday: {}\n- Friday: {}".format(*said)
+    told = turn(answer, *(claim(answer, text) for text in said))
+    first, second, rest = answers.parts(told, LINKS, FRAMES)
+    assert "agreed" in first.html and first.numbers == (1,)
+    assert "From May" in second.html and "Till June" not in second.html, "another line is not waited for"
+    assert "Till June" in rest.html
+
+
 def test_words_on_a_frame_lead_to_them_and_words_on_none_are_named() -> None:
     answer = "It took 14 days and 312 EUR, not 12 [1]."
     place = answer.index("14 days")
