@@ -37,6 +37,10 @@ _STEM_ROWS = 0.3  # of its rows show both sides: of a bold E a third
 _GAP = 20  # pixels of blank that a row goes over
 _LEAST_PADDING, _PADDING = 4, 0.2  # pixels and heights of blank between a button's side and its text
 _OVER = 2  # pixels by which it is higher, above and below
+_SMALLEST_PICTURE = 20  # pixels: two rows of the smallest text
+_SIDES = 0.9  # of it, where it is widest: both its sides, and no letter beside it
+_CORNER = 32  # pixels from its ink to its sides, which may be walls
+_ACROSS = 0.5  # of its width: strokes that touch the row below are narrower
 _RIM = 0.25  # of its height: wider ones may be an icon or a letter
 _CELL_GAP = 1.5  # row heights; wider spaces separate cells, columns and windows
 _LOWEST, _NARROWEST = 5, 3  # pixels; letters are larger
@@ -185,7 +189,9 @@ def rows_of(block: Block, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box
 
 
 def _rows(ink: Ink, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box]:
-    parts = [piece for band in _bands(ink) for piece in _pieces(ink, walls, band, known)]
+    # The sides of a picture keep it together, those of windows would keep all of them together.
+    sides = walls & ~upright(walls, PICTURE + 1)
+    parts = [piece for band in _bands(ink, ink | sides) for piece in _pieces(ink, walls, band, known)]
     if not parts:
         return []
     usual = median(box.h for box in parts for _ in range(1 + box.w // 16))  # a long row counts more
@@ -193,31 +199,88 @@ def _rows(ink: Ink, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box]:
     return [row for row in rows if row.h >= _LOWEST and row.w >= _NARROWEST]
 
 
-def _bands(ink: Ink) -> Iterator[Box]:
-    """Where ink is, from one row of pixels without any to the next: nothing hangs together over those."""
-    edges = np.flatnonzero(np.diff(np.pad(ink.any(1), 1).astype(np.int8))).tolist()
+def _bands(ink: Ink, solid: Ink) -> Iterator[Box]:
+    """Where ink is, from one row of pixels without any in `solid` to the next: nothing hangs together over
+    those.
+    """
+    edges = np.flatnonzero(np.diff(np.pad(solid.any(1), 1).astype(np.int8))).tolist()
     for top, bottom in zip(edges[::2], edges[1::2], strict=True):
         columns = np.flatnonzero(ink[top:bottom].any(0))
-        left = int(columns[0])
-        yield Box(left, top, int(columns[-1]) + 1 - left, bottom - top)
+        if len(columns):
+            left = int(columns[0])
+            yield Box(left, top, int(columns[-1]) + 1 - left, bottom - top)
 
 
 def _pieces(ink: Ink, walls: Ink, band: Box, known: dict[bytes, list[Box]]) -> Iterator[Box]:
     """What a band's ink alone tells: parts of rows. Bands that stay or move as they are keep theirs."""
+    left, right = max(0, band.x - _CORNER), min(ink.shape[1], band.right + _CORNER)
+    band = Box(left, band.y, right - left, band.h)
     part = slice(band.y, band.bottom), slice(band.x, band.right)
     digest = blake2b(repr((band.w, band.h)).encode(), digest_size=20)
     for mask in (ink[part], walls[part]):
         digest.update(np.packbits(mask).tobytes())
     key = digest.digest()
     if key not in known:
-        inside = ink[part]
-        known[key] = [
+        inside = ink[part].copy()
+        pictures = []
+        for picture in _pictures(inside | walls[part]):
+            columns = slice(picture.x, picture.right)
+            if inside[:, columns].any():
+                pictures.append(_inked(inside, Box(0, 0, band.w, band.h), picture.x, picture.right))
+                inside[:, columns] = False
+        rows = (
             row
             for box in _Parts(inside, _GAP, walls[part]).boxes()
             for piece in _without_rims(inside, box)
             for row in _told_apart(inside, piece)
-        ]
+        )
+        known[key] = [*pictures, *rows]
     return (piece.moved(band.x, band.y) for piece in known[key])
+
+
+def _pictures(solid: Ink) -> Iterator[Box]:
+    """What stands beside rows of text, about as wide as high, and goes on where they leave a blank, as the
+    picture of who writes does in a chat. It would hold the rows together, or lend each row a piece of itself.
+    """
+    if len(solid) < _SMALLEST_PICTURE:
+        return
+    whole = Box(0, 0, solid.shape[1], len(solid))
+    columns = np.flatnonzero(solid.any(0))
+    blanks = np.flatnonzero(np.diff(columns) > _LEAST_PADDING)
+    lefts = [int(at) for at in (*columns[:1], *columns[blanks + 1])]
+    rights = [int(at) + 1 for at in (*columns[blanks], *columns[-1:])]
+    first = 0
+    while first < len(lefts):
+        # Its outline has a blank inside, so it may be several stretches of columns: the widest counts.
+        ends = (n for n in range(first, len(rights)) if rights[n] - lefts[first] <= _ALIKE * len(solid))
+        found = ((_inked(solid, whole, lefts[first], rights[n]), n) for n in reversed(list(ends)))
+        box, last = next(((box, n) for box, n in found if _is_picture(solid, box)), (None, first))
+        if box:
+            yield box
+        first = last + 1
+
+
+def _is_picture(solid: Ink, box: Box) -> bool:
+    if box.h < _SMALLEST_PICTURE or max(box.w, box.h) > _ALIKE * min(box.w, box.h):
+        return False
+    reach = 2 * box.h
+    sides = solid[:, box.right : box.right + reach], solid[:, max(0, box.x - reach) : box.x]
+    return any(_goes_on(solid[:, box.x : box.right], box, beside) for beside in sides)
+
+
+def _goes_on(columns: Ink, box: Box, beside: Ink) -> bool:
+    """Whether ink goes on where two rows of text beside it leave a blank, as wide there as no stroke is."""
+    inked = np.diff(np.pad(beside.any(1), 1).astype(np.int8))
+    tops, bottoms = np.flatnonzero(inked > 0).tolist(), np.flatnonzero(inked < 0).tolist()
+    heights = [bottom - top for top, bottom in zip(tops, bottoms, strict=True)]
+    for n, (blank, below) in enumerate(zip(bottoms, tops[1:], strict=False), 1):
+        across = columns[blank:below]
+        # More than a dot or a stroke stands above and below.
+        if max(heights[:n]) >= _LOWEST <= max(heights[n:]) and box.y < blank and below < box.bottom:
+            widths = np.where(across.any(1), box.w - across.argmax(1) - across[:, ::-1].argmax(1), 0)
+            if widths.min() >= _ACROSS * box.w and widths.max() >= _SIDES * box.w:
+                return True
+    return False
 
 
 def _from_the_top(box: Box) -> tuple[int, int]:
