@@ -149,20 +149,23 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
     return Answers(tuple(moments), tuple(missing), is_found)
 
 
-def about(question: Question, entries: Sequence[Entry]) -> list[Entry]:
+def about(question: Question, entries: Sequence[Entry], least: float = ENOUGH) -> list[Entry]:
     """Those that have as much of the question as any, in their order, where that is enough."""
     weighing = _Weighing(question, entries)
     covered = {line.entry.id: line.coverage for line in weighing.lines()}
     most = max(covered.values(), default=0.0)
-    enough = max(ENOUGH, NEARLY_ALL * most)
+    enough = max(least, NEARLY_ALL * most)
     return [entry for entry in entries if covered.get(entry.id, 0.0) >= enough]
 
 
 def same_in_meaning(
-    embedder: QueryEmbedder, words: Sequence[str], lines: Iterable[str], nearness: Mapping[str, float]
+    embedder: QueryEmbedder | None,
+    words: Sequence[str],
+    lines: Iterable[str],
+    nearness: Mapping[str, float] = MappingProxyType({}),
 ) -> Synonyms:
-    """Of each word the words of these lines that mean the same."""
-    found = embedder.same_in_meaning(words, terms(lines, nearness))
+    """Of each word the words of these lines that mean the same; none where nobody knows words."""
+    found = embedder.same_in_meaning(words, terms(lines, nearness)) if embedder else {}
     # A pair of Chinese signs is seldom just one word: alike with other pairs means little.
     return {
         word: {term: near for term, near in terms.items() if not (HAN.match(word) and HAN.match(term))}
@@ -226,8 +229,7 @@ class _Weighing:
         self._question = question
         self._entries = entries
         self._lines = {entry.id: lines_of(entry.frame.text) for entry in entries}
-        texts = {line for lines in self._lines.values() for line in lines}.union(map(title_of, entries))
-        self._named = {text: named(question.words, text, question.synonyms) for text in texts}
+        self._named = {text: named(question.words, text, question.synonyms) for text in told_by(entries)}
         self.counts = Counter(word for words in self._named.values() for word in words)
         self._furniture = _furniture([each for each in entries if not each.address], self._lines)
         self.weights = self._weights()
@@ -459,3 +461,8 @@ def lines_of(text: str) -> list[str]:
 
 def title_of(entry: Entry) -> str:
     return entry.frame.window_name or ""
+
+
+def told_by(entries: Iterable[Entry]) -> set[str]:
+    """The lines and the titles."""
+    return {line for entry in entries for line in (*lines_of(entry.frame.text), title_of(entry))}

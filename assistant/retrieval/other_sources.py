@@ -19,7 +19,6 @@ from store.embeddings.knn import RetrievalQuery
 from store.search.sample import SampledFrame
 from store.sources import calendars, entities, inventory, messages
 from store.sources.calendars import Event
-from store.sources.entities import Entity, Fact
 from store.sources.messages import Filters, Message
 
 ALL = 300
@@ -209,32 +208,30 @@ def _remembered(database: Database, asked: Asked) -> Looked:
     """Nothing that was learned from a screen or from a file, so that no deletion of these has to find who was
     told it. What was stated holds at any time.
     """
-    facts = entities.stated(database, ALL)
-    told = [_of_fact(fact, asked) for fact in facts]
-    known = [
-        each
-        for each in entities.find_entities(database, limit=ALL)
+    known = entities.find_entities(database, limit=ALL)
+    told = [
+        _stated(
+            "fact",
+            f"facts/{fact.id}",
+            fact.created_ms,
+            [fact.subject, fact.predicate, fact.object_value or ""],
+            asked,
+        )
+        for fact in entities.stated(database, ALL)
+    ]
+    told += [
+        _stated("entity", f"entities/{each.id}", each.updated_ms, [each.name, each.description], asked)
+        for each in known
         if each.origin == "person" and each.description and not each.frames and each.shown_from_ms is None
     ]
-    told += [_of_entity(entity, asked) for entity in known]
     return Looked("remembered", tuple(told), len(told))
 
 
-def _of_fact(fact: Fact, asked: Asked) -> Entry:
-    said = f"{fact.subject} · {fact.predicate} · {fact.object_value}"
+def _stated(kind: str, page: str, at_ms: int, said: Sequence[str], asked: Asked) -> Entry:
+    whom, number = said[0], int(page.rpartition("/")[2])
     return replace(
-        _entry("remembered fact", fact.id, fact.created_ms, "", said.split("\n")),
-        told=f"{fact.subject}:",
-        excerpt=text("stated", asked.language, "looked", when=_day(fact.created_ms, asked)),
-        address=f"/memory/facts/{fact.id}",
-    )
-
-
-def _of_entity(entity: Entity, asked: Asked) -> Entry:
-    lines = f"{entity.name} · {entity.description}".split("\n")
-    return replace(
-        _entry("remembered entity", entity.id, entity.updated_ms, entity.name, lines),
-        told=f"{entity.name}:",
-        excerpt=text("stated", asked.language, "looked", when=_day(entity.updated_ms, asked)),
-        address=f"/memory/entities/{entity.id}",
+        _entry(f"remembered {kind}", number, at_ms, whom, " · ".join(said).split("\n")),
+        told=f"{whom}:",
+        excerpt=text("stated", asked.language, "looked", when=_day(at_ms, asked)),
+        address=f"/memory/{page}",
     )

@@ -20,7 +20,7 @@ from assistant.language.questions import (
     words_beside_sources,
 )
 from assistant.retrieval import answer_lines, other_sources
-from assistant.retrieval.answer_lines import Moment, Question, Synonyms, lines_of, title_of
+from assistant.retrieval.answer_lines import Moment, Question, lines_of, title_of
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.other_sources import TOOL_OF, Asked, Looked
 from assistant.retrieval.retrieval import Entry
@@ -84,7 +84,7 @@ class Beside:
         names = [text(each.kind, language, "sources") for each in self.named]
         return text("nothing_then", language, sources=("、" if language == "zh" else ", ").join(names))
 
-    @property
+    @cached_property
     def entries(self) -> list[Entry]:
         """What stands among the lines of frames: of a question that names a source what that has, and
         messages, which may tell of an appointment, too.
@@ -94,19 +94,19 @@ class Beside:
 
     def of_named(self) -> list[Item]:
         """What the sources answer that the question names; nothing where it names none, or none has it."""
-        topic, entries = self.turn.plan.beside.topic, [entry for each in self.named for entry in each.entries]
         if not self.words:
             return self.listed(self.named)
-        form, question = self.turn.plan.form, self._question(topic, entries)
-        found = answer_lines.answering(question, entries) if entries else None
-        if found is None or not found.is_found:
+        entries = [entry for each in self.named for entry in each.entries]
+        question = self.question(entries)
+        found = answer_lines.answering(question, entries)
+        if not found.is_found:
             return []
         about = answer_lines.about(question, entries)
         is_of_whom = all(
             set(self.words) <= set(answer_lines.named(self.words, title_of(e), question.synonyms))
             for e in about
         )
-        if form in (Form.FIGURE, Form.VISITS):
+        if question.form in (Form.FIGURE, Form.VISITS):
             kinds = [replace(each, total=sum(e in about for e in each.entries)) for each in self.named]
             said = other_sources.counted(kinds, self.turn.plan.language)
             return [Item(said, is_point=False), *self._rows(about)]
@@ -122,14 +122,16 @@ class Beside:
             return [Item(self.nothing_then, is_point=False)]
         if not self.words:
             return self.then()
-        entries, plan = self.entries, self.turn.plan
-        topic = plan.beside.topic if plan.beside.ranges else plan.searched_for
-        found = answer_lines.answering(self._question(topic, entries), entries) if entries else None
-        return [self.item(moment) for moment in found.moments] if found and found.is_found else []
+        found = answer_lines.answering(self.question(self.entries), self.entries)
+        return [self.item(moment) for moment in found.moments] if found.is_found else []
 
-    def _question(self, topic: str, entries: Sequence[Entry]) -> Question:
-        form, synonyms = self.turn.plan.form, self.synonyms(entries)
-        return Question(topic, form, self.words, {}, synonyms, False, asks_for_last(topic))
+    def question(self, entries: Sequence[Entry]) -> Question:
+        """What is asked of some of these rows."""
+        plan = self.turn.plan
+        topic = plan.beside.topic if entries and plan.beside.ranges else plan.searched_for
+        lines = answer_lines.told_by(entries)
+        synonyms = answer_lines.same_in_meaning(self.turn.services.embedder, self.words, lines)
+        return Question(topic, plan.form, self.words, {}, synonyms, False, asks_for_last(topic))
 
     @cached_property
     def told(self) -> tuple[str, ...]:
@@ -210,12 +212,6 @@ class Beside:
         item = Item(plain(entry.excerpt), tuple(quotes))
         self.quoted[line_of(item)] = entry
         return item
-
-    def synonyms(self, entries: Iterable[Entry]) -> Synonyms:
-        """Of each word the words of these rows that mean the same."""
-        embedder = self.turn.services.embedder
-        lines = {line for e in entries for line in (*lines_of(e.frame.text), title_of(e))}
-        return answer_lines.same_in_meaning(embedder, self.words, lines, {}) if embedder else {}
 
     @property
     def quotable(self) -> Iterator[off_screen.Item]:

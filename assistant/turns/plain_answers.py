@@ -22,6 +22,7 @@ from assistant.language.questions import (
     asks_for_absence,
     asks_for_last,
     asks_for_pages,
+    asks_for_state,
     asks_of_use,
 )
 from assistant.retrieval import answer_lines, usage
@@ -30,14 +31,12 @@ from assistant.retrieval.answer_lines import (
     Moment,
     Question,
     Synonyms,
-    lines_of,
-    title_of,
+    told_by,
     without_figures,
 )
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.retrieval.usage import Block, Window
-from assistant.turns import check_lists
 from assistant.turns.answering import check
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import CheckedAnswer, RunningTurn
@@ -65,7 +64,11 @@ MAX_BLOCKS = 12
 MAX_WINDOWS = 4
 MAX_VISITS = 8
 MAX_NAMES = 20
+MAX_TICKED = 24
+LEAST_NAMED = 1 / 3
+"""Of the words of a question, on the frame of a list that it is about: lists are seldom called by all."""
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
+_LISTING = (Form.FACT, Form.FIGURE, Form.YES_NO, Form.SUMMARY)
 _AWAY = ("locked", "asleep", "idle")
 
 
@@ -117,11 +120,10 @@ class _Composing:
         form, meant = self._meant(plan.form, plan.words)
         if form in _MEASURED and not self._activity and (imported := self.retrieval.coverage.imported):
             yield Item(text("imported", plan.language, "coverage", imported=imported), is_point=False)
-        if not meant and (listed := check_lists.asked(self.turn, self.retrieval.entries)):
-            at = self._when(listed[0].frame.captured_ms)
-            yield replace(listed[1], head=f"{at}, {listed[1].head}")
-        elif meant:
+        if meant:
             yield self._measured(form, meant)
+        elif listed := self._ticked(form):
+            yield listed
         elif form is Form.SUMMARY or not plan.words:
             yield from self.summary()
             yield from self.beside.then()
@@ -180,11 +182,12 @@ class _Composing:
             kind = "pages_seen" if is_pages else "apps_used"
             return Item(text(kind, language, names=names, count=len(by_name), total=total), is_point=False)
         visits = list(usage.blocks(meant))
+        windows = [window for block in usage.blocks(meant, times.MAX_MS) for window in block.windows]
         days = len({times.to_local(visit.start_ms, self.turn.plan.zone).date() for visit in visits})
         sentence = text(
             "used_for" if form in (Form.DURATION, Form.APPS) else "visited_on" if days > 1 else "visited",
             language,
-            windows=self._windows(_windows(visits)),
+            windows=self._windows(windows[:MAX_WINDOWS]),
             total=total,
             visits=len(visits),
             days=days,
@@ -287,18 +290,41 @@ class _Composing:
 
     # -- the lines that answer
 
+    def _ticked(self, form: Form) -> Item | None:
+        """What is done, or what is left, of the list that has most of the question, as it was shown last.
+
+        None where no state is asked for, or another frame has more of the question.
+        """
+        plan, entries = self.turn.plan, self.retrieval.entries
+        is_done, words = asks_for_state(plan.searched_for) or (True, ())
+        if form not in _LISTING or (is_done and not words):
+            return None
+        asked = Question(plan.searched_for, form, words, {})
+        for entry in reversed(answer_lines.about(asked, entries, LEAST_NAMED) if words else entries):
+            reading = self._reading(entry)
+            if reading and (items := layout.checked(reading)):
+                told = [item for is_ticked, item in items if is_ticked is is_done]
+                head = text("ticked" if is_done else "not_ticked", plan.language, count=len(told))
+                cited = "" if told else f" [[{entry.id}]]"
+                quotes = tuple(Quote(entry.id, item) for item in told[:MAX_TICKED])
+                return Item(f"{self._when(entry.frame.captured_ms)}, {head}{cited}", quotes)
+        return None
+
+    def _reading(self, entry: Entry) -> Reading | None:
+        number = entry.frame.reading_id
+        return readings.by_id(self.turn.database, number) if number else None
+
     def _found(self) -> Answers:
         """The lines of frames and of other sources that answer."""
         plan, entries, rows = self.turn.plan, self.retrieval.entries, self.beside.entries
         nearness, stands_out = self._nearness() if entries else ({}, False)
-        lines = {line for e in entries for line in (*lines_of(e.frame.text), title_of(e))}
-        synonyms = dict(self._synonyms(lines, nearness))
-        for word, terms in self.beside.synonyms(rows).items() if rows else ():
+        asked = self.beside.question(rows)
+        if not (rows and self.beside.named):
+            asked = replace(asked, words=asked_words(asked.text) if rows else plan.words)
+        synonyms = dict(self._synonyms(told_by(entries), nearness))
+        for word, terms in asked.synonyms.items():
             synonyms[word] = {**synonyms.get(word, {}), **terms}
-        topic = plan.beside.topic if rows and plan.beside.ranges else plan.searched_for
-        words = (self.beside.words if self.beside.named else asked_words(topic)) if rows else plan.words
-        is_last = asks_for_last(plan.searched_for)
-        asked = Question(topic, plan.form, words, nearness, synonyms, stands_out, is_last)
+        asked = replace(asked, nearness=nearness, synonyms=synonyms, has_near=stands_out)
         return answer_lines.answering(asked, [*entries, *rows])
 
     def _lines(self, form: Form) -> Iterator[Item]:
@@ -337,7 +363,7 @@ class _Composing:
         entry = found[0].entry
         if entry.address:
             return self.beside.item(found)
-        reading = entry.frame.reading_id and readings.by_id(self.turn.database, entry.frame.reading_id)
+        reading = self._reading(entry)
         quoted = self._told(found, reading) if reading else [line.text for line in found]
         quotes = (Quote(entry.id, one) for one in dict.fromkeys(quoted))
         return Item(self._when(entry.frame.captured_ms), tuple(quotes))
@@ -364,8 +390,6 @@ class _Composing:
     def _synonyms(self, lines: Iterable[str], nearness: Mapping[str, float]) -> Synonyms:
         """Of each word of the question the words of these lines that mean the same."""
         embedder, words = self.turn.services.embedder, self.turn.plan.words
-        if embedder is None:
-            return {}
         return answer_lines.same_in_meaning(embedder, words, lines, nearness)
 
     def _nearness(self) -> tuple[dict[str, float], bool]:
@@ -404,12 +428,6 @@ def _joined(words: Iterable[str]) -> list[str]:
         else:
             joined.append(word)
     return joined
-
-
-def _windows(visits: Iterable[Block]) -> list[Window]:
-    """The windows of some visits, each once, the longest used first."""
-    longest = sorted((window for visit in visits for window in visit.windows), key=lambda w: -w.duration_ms)
-    return list({(w.app_name, w.window_name): w for w in reversed(longest)}.values())[::-1][:MAX_WINDOWS]
 
 
 def _forms(entry: Entry) -> Iterator[str]:
