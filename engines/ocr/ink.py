@@ -8,7 +8,7 @@ thresholds (Otsu, Sauvola) made it worse. The constants are chosen on rendered f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -37,48 +37,54 @@ def normalise(image: Image.Image) -> Image.Image:
     return Image.fromarray(255 - ink)
 
 
-def ink_of(grey: Grey) -> Grey:
-    """Strength of ink per pixel, uint8[h, w]: 0 is background, 255 the strongest ink nearby."""
-    background = _background(grey)
+def ink_of(grey: Grey, longest: int = _FLAT_CELLS * _CELL) -> Grey:
+    """Strength of ink per pixel, uint8[h, w]: 0 is background, 255 the strongest ink nearby. No stroke is
+    `longest` pixels long across.
+    """
+    background = _background(grey, longest)
     difference = np.maximum(grey, background) - np.minimum(grey, background)
     strongest = np.maximum(_strongest_nearby(difference), _WEAKEST_INK)
     stretched = difference.astype(np.uint16) * 255 // strongest
     return np.minimum(stretched, 255).astype(np.uint8)
 
 
-def _background(grey: Grey) -> Grey:
-    """Of ten guesses about a pixel's background, the one that leaves the least ink around it.
+def _background(grey: Grey, longest: int) -> Grey:
+    """Of eleven guesses about a pixel's background, the one that leaves the least ink around it.
 
     The first is the flat colour to its left and right in the same row of pixels: exact on striped
-    tables, panels and bars. The others are the medians here and to the eight sides: one
+    tables, panels and bars. The second is the flat colour above and below it, as of a label hardly higher than
+    its text. The others are the medians here and to the eight sides: one
     median alone would be wrong at the edges of buttons, bubbles and windows, where most of what it
     sees belongs to the other side (the idea of Kuwahara's filter, 1976).
     """
     points = grey[::_STEP, ::_STEP]
-    flat = _flat_colour(grey)
-    chosen, by_flat = np.zeros_like(points), np.zeros(points.shape, np.bool_)
+    flats = _flat_colour(grey), _flat_above_and_below(grey, longest)
+    chosen, by_flat = np.zeros_like(points), np.full(points.shape, len(flats), np.uint8)
     least = np.full_like(points, 255)
     tried = set()
-    for number, guess in enumerate(_guesses(grey, flat)):
+    for number, guess in enumerate(_guesses(grey, flats)):
         if (colours := guess.tobytes()) in tried:
             continue  # on plain paper all are alike
         tried.add(colours)
         left_over = np.where(guess < 0, 255, np.abs(guess - points)).astype(np.uint8)
         nearby = np.asarray(Image.fromarray(left_over).filter(ImageFilter.BoxBlur(_REACH)))
-        if number > 0:  # within a dense letter, ink may explain more than paper does
+        if number >= len(flats):  # within a dense letter, ink may explain more than paper does
             nearby = np.minimum(nearby * _HANDICAP, 255).astype(np.uint8)
         better = nearby < least
         np.copyto(least, nearby, where=better)
         np.copyto(chosen, guess, where=better, casting="unsafe")
-        by_flat[better] = number == 0
-    # The flat colour is known for each single row, so stripes keep sharp edges.
-    exact = _spread(by_flat, grey.shape) & (flat >= 0)
-    return np.where(exact, flat, _spread(chosen, grey.shape)).astype(np.uint8)
+        by_flat[better] = min(number, len(flats))
+    # A flat colour is known for each single pixel, so stripes keep sharp edges.
+    background, by_flat = _spread(chosen, grey.shape), _spread(by_flat, grey.shape)
+    for number, flat in enumerate(flats):
+        background = np.where((by_flat == number) & (flat >= 0), flat, background)
+    return background.astype(np.uint8)
 
 
-def _guesses(grey: Grey, flat: Guess) -> Iterator[Guess]:
+def _guesses(grey: Grey, flats: Iterable[Guess]) -> Iterator[Guess]:
     """At every `_STEP`-th pixel; -1 where there is nothing to say."""
-    yield flat[::_STEP, ::_STEP]
+    for flat in flats:
+        yield flat[::_STEP, ::_STEP]
     medians = _cell_medians(grey).astype(np.int16)
     rows = np.arange(0, grey.shape[0], _STEP) // _CELL
     columns = np.arange(0, grey.shape[1], _STEP) // _CELL
@@ -110,6 +116,30 @@ def _flat_colour(grey: Grey) -> Guess:
     columns = np.minimum(np.arange(width) // _CELL, count - 1)
     left, right = colours[row, before][:, columns], colours[row, after][:, columns]
     return np.where(left == right, left, -1).astype(np.int16)
+
+
+def _flat_above_and_below(grey: Grey, longest: int) -> Guess:
+    """Per pixel the flat colour next to it above and below, -1 where they differ or there is none. Flat are
+    `longest` equal pixels side by side.
+    """
+    height, width = grey.shape
+    if width < longest:
+        return np.full(grey.shape, -1, np.int16)
+    equal = np.zeros((height, width), np.int32)
+    np.cumsum(grey[:, 1:] == grey[:, :-1], axis=1, out=equal[:, 1:])
+    begins = np.zeros((height, width + 1), np.int32)
+    np.cumsum(equal[:, longest - 1 :] - equal[:, : width - longest + 1] == longest - 1, axis=1,
+              out=begins[:, 1 : width - longest + 2])  # fmt: skip
+    begins[:, width - longest + 2 :] = begins[:, width - longest + 1, None]
+    before = np.maximum(np.arange(width) - longest + 1, 0)
+    is_flat = begins[:, 1:] > begins[:, before]
+    # One more row that says -1 stands at the end: where the searches begin.
+    rows, columns = np.arange(height)[:, None], np.arange(width)
+    colours = np.append(grey.astype(np.int16), np.full((1, width), -1, np.int16), axis=0)
+    above = np.maximum.accumulate(np.where(is_flat, rows, -1), axis=0)
+    below = np.minimum.accumulate(np.where(is_flat, rows, height)[::-1], axis=0)[::-1]
+    upper, lower = colours[above, columns], colours[below, columns]
+    return np.where(upper == lower, upper, -1).astype(np.int16)
 
 
 def _spread(points: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:

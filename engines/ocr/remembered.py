@@ -21,6 +21,7 @@ from engines.ocr.rows import PICTURE, has_strokes, upright
 INK = 96
 UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
 _SURROUNDINGS = 8  # pixels of a row's own edges that tell what is background there
+_STROKE = 1.5  # heights of a row: strokes across are shorter, also of 一
 _RULE = 60  # pixels of a line across; strokes of letters are shorter
 _REMEMBERED = 45_000  # words: some 16 MB
 _BANDS = 4_000  # some 50 screens
@@ -56,7 +57,8 @@ class Row:
     def ink(self) -> Grey:
         """Without what is not shown, and without lines across: they are no strokes."""
         n = _SURROUNDINGS
-        ink = ink_of(np.pad(self.grey, n, "edge"))[n:-n, n:-n].copy()
+        longest = round(_STROKE * len(self.grey))
+        ink = ink_of(np.pad(self.grey, n, "edge"), longest)[n:-n, n:-n].copy()
         ink[upright((ink > INK).T, _RULE).T] = 0
         if self.shown is not None:
             ink[~self.shown] = 0
