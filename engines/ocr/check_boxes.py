@@ -18,6 +18,7 @@ from engines.ocr.protocol import Box, OcrLine, OcrWord, line_of
 EMPTY, TICKED = "☐", "☑"
 _UNKNOWN = "▣"
 """Stands for a mark that no word was read of until its column is known."""
+MARKS = EMPTY, TICKED, _UNKNOWN
 
 _SMALLEST, _LARGEST = 9, 40  # pixels
 _APART = 0.4, 0.5  # of its height, behind a square and a circle: a space is narrower, behind an O, too

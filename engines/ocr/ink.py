@@ -52,8 +52,8 @@ def _background(grey: Grey, longest: int) -> Grey:
     """Of eleven guesses about a pixel's background, the one that leaves the least ink around it.
 
     The first is the flat colour to its left and right in the same row of pixels: exact on striped
-    tables, panels and bars. The second is the flat colour above and below it, as of a label hardly higher than
-    its text. The others are the medians here and to the eight sides: one
+    tables, panels and bars. The second is the flat colour above and below it, as of a label hardly higher
+    than its text. The others are the medians here and to the eight sides: one
     median alone would be wrong at the edges of buttons, bubbles and windows, where most of what it
     sees belongs to the other side (the idea of Kuwahara's filter, 1976).
     """

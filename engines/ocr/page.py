@@ -205,7 +205,7 @@ def _is_debris(row: Row, words: Sequence[OcrWord]) -> bool:
         return False
     text = line_of(words).text
     if len(text) == 1 and not text.isalnum():
-        return text not in (check_boxes.EMPTY, check_boxes.TICKED)
+        return text not in check_boxes.MARKS
     is_figure = len(text) > 1 and any(character.isdecimal() for character in text)
     return confidence(words) < _SURE_ALONE and not is_figure and not any(map(is_not_latin, text))
 

@@ -37,7 +37,7 @@ _STEM_ROWS = 0.3  # of its rows show both sides: of a bold E a third
 _GAP = 20  # pixels of blank that a row goes over
 _LEAST_PADDING, _PADDING = 4, 0.2  # pixels and heights of blank between a button's side and its text
 _OVER = 2  # pixels by which it is higher, above and below
-_SMALLEST_PICTURE = 20  # pixels: two rows of the smallest text
+_SMALLEST_PICTURE, _LARGEST_PICTURE = 14, 64  # pixels: an icon beside two rows of the smallest text; a face
 _SIDES = 0.9  # of it, where it is widest: both its sides, and no letter beside it
 _CORNER = 32  # pixels from its ink to its sides, which may be walls
 _ACROSS = 0.5  # of its width: strokes that touch the row below are narrower
@@ -222,25 +222,21 @@ def _pieces(ink: Ink, walls: Ink, band: Box, known: dict[bytes, list[Box]]) -> I
     key = digest.digest()
     if key not in known:
         inside = ink[part].copy()
-        pictures = []
         for picture in _pictures(inside | walls[part]):
-            columns = slice(picture.x, picture.right)
-            if inside[:, columns].any():
-                pictures.append(_inked(inside, Box(0, 0, band.w, band.h), picture.x, picture.right))
-                inside[:, columns] = False
-        rows = (
+            inside[:, picture.x : picture.right] = False
+        known[key] = [
             row
             for box in _Parts(inside, _GAP, walls[part]).boxes()
             for piece in _without_rims(inside, box)
             for row in _told_apart(inside, piece)
-        )
-        known[key] = [*pictures, *rows]
+        ]
     return (piece.moved(band.x, band.y) for piece in known[key])
 
 
 def _pictures(solid: Ink) -> Iterator[Box]:
-    """What stands beside rows of text, about as wide as high, and goes on where they leave a blank, as the
-    picture of who writes does in a chat. It would hold the rows together, or lend each row a piece of itself.
+    """What stands beside rows of text, about as wide as high, and goes on where they leave a blank: an icon,
+    or the picture of who writes in a chat. It would hold the rows together, or lend each row a piece of
+    itself, and says nothing but initials: it is not read.
     """
     if len(solid) < _SMALLEST_PICTURE:
         return
@@ -261,7 +257,7 @@ def _pictures(solid: Ink) -> Iterator[Box]:
 
 
 def _is_picture(solid: Ink, box: Box) -> bool:
-    if box.h < _SMALLEST_PICTURE or max(box.w, box.h) > _ALIKE * min(box.w, box.h):
+    if not _SMALLEST_PICTURE <= box.h <= _LARGEST_PICTURE or max(box.w, box.h) > _ALIKE * min(box.w, box.h):
         return False
     reach = 2 * box.h
     sides = solid[:, box.right : box.right + reach], solid[:, max(0, box.x - reach) : box.x]

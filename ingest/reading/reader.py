@@ -21,6 +21,7 @@ from pathlib import Path
 from PIL import Image
 
 from engines.ocr.check_boxes import with_ticks
+from engines.ocr.icons import without_icons
 from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine, OcrWord, Versions
 from engines.registry import UnknownName
 from ingest.core.home import Home
@@ -252,7 +253,9 @@ def store_lines(home: Home, frame: FrameRow, draft: TextDraft, lines: Sequence[O
 
 def draft_of(by: Versions, lines: Iterable[OcrLine], duration_ms: int) -> TextDraft:
     """What an engine read, as it is stored."""
-    return TextDraft(tuple(map(_draft, with_ticks(lines))), by.label, "+".join(by.languages), duration_ms)
+    return TextDraft(
+        tuple(map(_draft, without_icons(with_ticks(lines)))), by.label, "+".join(by.languages), duration_ms
+    )
 
 
 def _draft(line: OcrLine) -> DraftLine:

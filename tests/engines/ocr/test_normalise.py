@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
-from engines.ocr.ink import normalise
+from engines.ocr.ink import ink_of, normalise
 from tests.tables import for_each
 
 Colour = tuple[int, int, int]
@@ -50,6 +50,20 @@ def test_a_button_is_paper_for_its_own_text() -> None:
     draw.text((330, 130), "Save changes", fill=(255, 255, 255), font=ImageFont.load_default(16))
     inside = ink(normalise(image))[126:154, 308:452]
     assert 0.02 < inside.mean() < 0.3
+
+
+@for_each(("page", "label", "text"), [(255, 70, 255), (28, 232, 20), (255, 235, 60)])
+def test_a_label_hardly_higher_than_its_text_is_paper_for_it(page: int, label: int, text: int) -> None:
+    paper, image = Image.new("L", (120, 40), label), Image.new("L", (120, 40), page)
+    ImageDraw.Draw(image).rounded_rectangle((20, 11, 88, 28), 8, fill=label)
+    for each in (paper, image):
+        ImageDraw.Draw(each).text((30, 19), "Overdue", text, ImageFont.load_default(12), anchor="lm")
+    # As a row is cut: the ink of the text and a few pixels around.
+    expected, found = (
+        ink_of(np.asarray(each)[9:31, 18:91], 33)[4:-4, 10:-10] > 96 for each in (paper, image)
+    )
+    assert expected.sum() > 100
+    assert (expected != found).sum() < 0.15 * expected.sum()
 
 
 def test_stripes_of_a_table_leave_no_ink() -> None:
