@@ -26,7 +26,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from assistant.core.query_embedder import QueryEmbedder
-from assistant.core.texts import HAN, normalize, terms_of
+from assistant.core.texts import HAN, HAN_RUN, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form
 from assistant.language.small_words import bare, is_small, language_of
@@ -51,6 +51,10 @@ that has most of the question.
 """
 MORE_LINES = 3
 """More of the best moment, which bear on the question nearly as much as its best line: the rows of a list."""
+BARS, BAR = 4, 3
+"""Of so many lines at the top of a frame one that is so many names alone is a bar of menus or tabs; two are
+somebody's.
+"""
 FEW_WINDOWS = 3
 """What fewer windows share may be what they are about."""
 _SAME_WORD = 0.7  # of the longer one
@@ -68,7 +72,7 @@ _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
 _SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
-_OF_LISTS = (Form.FACT, Form.YES_NO)
+_OF_LISTS = (Form.FACT,)
 _KINDS = {
     Form.MOMENT: ("date", "clock", "weekday"),
     Form.FIGURE: ("number",),
@@ -302,7 +306,8 @@ class _Weighing:
         around = {word: self._shares(word, lines, part * title.get(word, 0.0)) for word in self.weights}
         coverage = sum(self.weights[word] * max(shares, default=0.0) for word, shares in around.items())
         for at, line in enumerate(lines):
-            if not entry.address and without_figures(line) in self._furniture:
+            is_bar = at < BARS and _is_bar(line)
+            if not entry.address and (is_bar or without_figures(line) in self._furniture):
                 continue
             words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
             near = max(0.0, self._question.nearness.get(normalize(line), 0.0))
@@ -451,6 +456,12 @@ def names_somebody(line: str, question: str) -> bool:
     words = (word.strip(".,;:<>()") for word in line.split())
     is_name = [w.istitle() and not cldr.is_common(w) and normalize(w) not in known for w in words]
     return any(map(all, pairwise(is_name))) or _SPEAKER.match(line) is not None
+
+
+def _is_bar(line: str) -> bool:
+    names = [word for word in line.split() if any(map(str.isalnum, word))]  # signs stand between some
+    is_name = (name.isalpha() and (name[0].isupper() or HAN_RUN.fullmatch(name)) for name in names)
+    return len(names) >= BAR and all(is_name)
 
 
 def lines_of(text: str) -> list[str]:

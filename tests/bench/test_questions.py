@@ -39,7 +39,7 @@ NOTHING = Question("What is the price?", "en", "nothing", (), ())
         (PRICE, "- 14:00 Shop: “Price: 89 EUR” [1]\n- 14:00 Shop: “Price: 69 EUR” [1]", "wrong"),
         (PRICE, "- 14:00 Shop: “Basket” [1]", "missed"),
         (NOTHING, "- 14:00 Shop: “Price: 69 EUR” [1]", "wrong"),
-        (NOTHING, "Not found: none of the 4 frames looked at shows “price”, the nearest to it:", "right"),
+        (NOTHING, "None of the 4 frames looked at shows “price”, the nearest to it:", "right"),
     ],
 )
 def test_an_answer_is_judged_by_its_head_and_by_what_it_shows(

@@ -57,6 +57,13 @@ def test_the_last_time_is_of_the_last_frame_that_has_the_words() -> None:
     assert answers("When did I last look at the harbour budget?", *screens).moments[0][0].entry.id == "e2"
 
 
+def test_the_menus_of_a_window_are_no_answer() -> None:
+    for menus in ("File Edit View Budget", "首页 课程 预算 登录"):
+        lines = best("What is the budget 预算?", menus, "the budget 预算 is 400", title="Sheet")
+        assert lines == ["the budget 预算 is 400"]
+    assert "Anna Berta Carla" in best("Who has the boat?", *(5 * ["the boat"]), "Anna Berta Carla", "boat")
+
+
 def test_a_rare_word_counts_more_than_one_on_every_line() -> None:
     lines = best("Which receiver of the boat is spare?", "the boat here", "a boat there", "spare: LT-0093")
     assert lines[0] == "spare: LT-0093"

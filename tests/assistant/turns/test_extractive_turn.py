@@ -52,7 +52,7 @@ def test_the_extractive_answer_finds_the_words_of_the_question(ask: Ask, afterno
 def test_the_extractive_answer_says_when_the_words_are_not_there(ask: Ask, afternoon: Afternoon) -> None:
     afternoon.show(1, "nothing of interest here")
     result = ask("Where is the giraffe?", model="extractive")
-    assert "Not found: none of the 1 frames looked at shows “giraffe”." in result.answer_md
+    assert "None of the 1 frames looked at shows “giraffe”." in result.answer_md
     assert result.claims == ()
     assert "没有“足球比赛”" in ask("昨天的足球比赛结果是什么？", model="extractive").answer_md
 
@@ -63,7 +63,7 @@ def test_what_is_on_no_frame_is_said_once_and_nothing_stands_beside_it(
     for minute, text in enumerate(["di\naia!\n|= oO", "di\nter\nFile Edit", "Inbox (3)"]):
         afternoon.show(minute, text)
     result = ask("Did an elephant dance on Mars?", model="extractive")
-    assert result.answer_md.endswith("none of the 3 frames looked at shows “elephant, dance, mars”.")
+    assert result.answer_md.endswith("None of the 3 frames looked at shows “elephant, dance, mars”.")
     assert (result.warnings, result.coverage.is_found) == ((), False)
 
 
