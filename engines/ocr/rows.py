@@ -33,6 +33,7 @@ _BORDER = 28  # pixels of an upright edge that is no stroke if nothing says so
 _THIN, _STEM = 2, 14  # pixels: lines are no wider than the one, strokes of letters no wider than the other
 _OTHER_SIDE = 0.25  # of the one side's pixels: soft shadows beside letters leave more
 _STEM_WIDTH = 0.3  # of its height: bold ones are narrower, and what is written on a button keeps away more
+_PARALLEL = 0.9  # of an edge, beside which the other edge of a line runs
 _STEM_ROWS = 0.3  # of its rows show both sides: of a bold E a third
 _GAP = 20  # pixels of blank that a row goes over
 _LEAST_PADDING, _PADDING = 4, 0.2  # pixels and heights of blank between a button's side and its text
@@ -64,10 +65,12 @@ def strokes(grey: Grey) -> tuple[Ink, Ink]:
     np.greater_equal(right - lower, _EDGE, out=lighter[:, 1:])
     np.greater_equal(np.maximum(left, right) - lower, _SOFT_EDGE, out=soft[:, 1:])
     walls = upright(soft, _WALL)
+    lines = walls.copy()
     stems = np.zeros_like(walls)
     for side, other in ((darker, lighter), (lighter, darker)):
         for column, top, bottom in _runs(upright(side, _BORDER)):
-            of = stems if _is_stem(other, column, top, bottom) else walls
+            is_line = _is_line(lines, column, top, bottom)
+            of = stems if not is_line and _is_stem(other, column, top, bottom) else walls
             of[top:bottom, column] = True
     walls &= ~stems
     return (darker | lighter) & ~walls, walls
@@ -92,6 +95,14 @@ def _runs(mask: Ink) -> Iterator[tuple[int, int, int]]:
     yield from zip(columns[column[::2]].tolist(), ends[::2].tolist(), ends[1::2].tolist(), strict=True)
 
 
+def _is_line(walls: Ink, column: int, top: int, bottom: int) -> bool:
+    """Whether an upright edge is one side of a line, longer and thinner than the strokes of letters."""
+    beside = [
+        column + by for by in (-_THIN - 1, -_THIN, _THIN, _THIN + 1) if 0 <= column + by < walls.shape[1]
+    ]
+    return bool(walls[top:bottom, beside].mean(0).max() >= _PARALLEL)
+
+
 def _is_stem(other: Ink, column: int, top: int, bottom: int) -> bool:
     """Whether an upright edge is of a letter: its other side is near, where no bowl or bar leaves it."""
     height = bottom - top
@@ -103,8 +114,10 @@ def _is_stem(other: Ink, column: int, top: int, bottom: int) -> bool:
     is_thin = after[:, :_THIN].any(1) | before[:, :_THIN].any(1)
     for side in (after, before):
         # The side of a smooth stroke of three pixels is two pixels wide: it is seen at the second, too.
-        is_stroke = side[:, _THIN:].any(1) & (side[:, _THIN : _THIN + 1].any(1) | ~is_thin)
-        if is_stroke.mean() >= _STEM_ROWS:
+        is_stroke: Ink = np.logical_or(side[:, _THIN : _THIN + 1].any(1), ~is_thin)
+        # Its other side is upright, too: what stands beside the border of a card begins here and there.
+        other_side = (side[:, _THIN:] | np.pad(side[:, _THIN + 1 :], ((0, 0), (0, 1)))) & is_stroke[:, None]
+        if other_side.size and other_side.mean(0).max() >= _STEM_ROWS:
             return True
     return False
 
