@@ -212,7 +212,10 @@ class Screen:
         words |= {part for word in words for part in _JOINTS.split(word)}
         self._words = set(map(bare, words))
         self._signs = Signs((*self.texts[:1], *self.titles))
-        self._stems = {stem for word in self._words for stem in _stems(word)}
+
+    @cached_property
+    def _stems(self) -> set[str]:
+        return {stem for word in self._words for stem in _stems(word)}
 
     def has(self, particular: Particular) -> bool:
         """Whether a particular of a sentence stands here, or is its moment as people round it."""
@@ -257,10 +260,15 @@ class Screen:
         """Whether a name is in Latin letters and most of the screen in others, or the other way round: nobody
         knows how the screen has it.
         """
-        text = "".join(self.texts[:1])
-        latin_letters, others = len(_LATIN_LETTER.findall(text)), len(_OTHER_LETTER.findall(text))
+        latin_letters, others = self._letters
         is_latin = _LATIN_LETTER.match(particular.text)
         return particular.kind == "name" and (latin_letters < others if is_latin else others < latin_letters)
+
+    @cached_property
+    def _letters(self) -> tuple[int, int]:
+        """How many letters are Latin, and how many are others."""
+        text = "".join(self.texts[:1])
+        return len(_LATIN_LETTER.findall(text)), len(_OTHER_LETTER.findall(text))
 
     def altered_names(self, sentence: str) -> Iterator[Particular]:
         """Names in Han or kana that a sentence has otherwise than the screen."""
@@ -315,21 +323,20 @@ class Screen:
     def _has_otherwise(self, name: Particular) -> bool:
         """Whether a name stands here in another case, or a place by its name in another language."""
         form, declines = _JOINTS.split(bare(name.text))[0], name.language in DECLINED
-        if declines and any(_is_form(form, word) for word in self._names):
+        if declines and any(_is_form(form, word) for word in self._names.get(form[:SHORT_NAME], ())):
             return True
-        is_same = _is_form if declines else str.__eq__
-        places = cldr.places(name.language).items()
-        meant = [code for code, place in places if any(is_same(form, bare(word)) for word in place.split())]
-        here = [cldr.places(each) for each in {self._language, "en"} - {name.language}]
+        alike = _places_by_head(name.language).get(form[:SHORT_NAME], ())
+        meant = {code for word, code in alike if word == form or (declines and _is_form(form, word))}
+        here = [cldr.places(each) for each in {self._language, "en"} - {name.language}] if meant else ()
         return any(
             all(map(self.has_word, names[code].split())) for names in here for code in meant if code in names
         )
 
     @cached_property
-    def _names(self) -> frozenset[str]:
-        """Words with a capital."""
+    def _names(self) -> dict[str, set[str]]:
+        """Words with a capital, by their heads."""
         words = (word for text in (*self.texts, *self.titles) for word in _WORD.findall(text))
-        return frozenset(bare(part) for word in words if word[0].isupper() for part in _JOINTS.split(word))
+        return _by_head(bare(part) for word in words if word[0].isupper() for part in _JOINTS.split(word))
 
     @cached_property
     def _language(self) -> str:
@@ -354,6 +361,24 @@ def _naming(cell: str) -> set[str]:
     """The words of a cell by which a sentence may name its row."""
     words = {bare(word) for word in _WORD.findall(_CJK_RUN.sub(" ", cell)) if len(word) >= SHORT_NAME}
     return words | {run for run in _CJK_RUN.findall(cell) if len(run) > 1}
+
+
+@lru_cache(maxsize=8)
+def _places_by_head(language: str) -> dict[str, list[tuple[str, str]]]:
+    """The words of the names of places, with their codes, by their heads."""
+    by_head: dict[str, list[tuple[str, str]]] = {}
+    for code, place in cldr.places(language).items():
+        for word in map(bare, place.split()):
+            by_head.setdefault(word[:SHORT_NAME], []).append((word, code))
+    return by_head
+
+
+def _by_head(words: Iterable[str]) -> dict[str, set[str]]:
+    """Words by the beginning that all forms of a name share."""
+    by_head: dict[str, set[str]] = {}
+    for word in words:
+        by_head.setdefault(word[:SHORT_NAME], set()).add(word)
+    return by_head
 
 
 def _is_form(word: str, other: str) -> bool:

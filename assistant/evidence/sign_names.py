@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -68,13 +68,25 @@ class Signs:
         self.text = _SPACE.sub("", text)
         self._folded = self.text.translate(_HIRAGANA).casefold()
         self.has_kana = bool(_KANA.search(text))
-        self._heads: dict[str, list[_Place]] = {}  # by the sign behind them
-        self._inside: dict[str, list[_Place]] = {}  # by the signs on both sides
-        for run in dict.fromkeys(_RUN.findall(text)):
+        self._runs = dict.fromkeys(_RUN.findall(text))
+
+    @cached_property
+    def _heads(self) -> dict[str, list[_Place]]:
+        """By the sign behind them."""
+        heads: dict[str, list[_Place]] = {}
+        for run in self._runs:
             for size in range(1, min(MOST_ALTERED + 1, len(run))):
-                _note(self._heads, run[size], _Place(run, 0, size))
+                _note(heads, run[size], _Place(run, 0, size))
+        return heads
+
+    @cached_property
+    def _inside(self) -> dict[str, list[_Place]]:
+        """By the signs on both sides."""
+        inside: dict[str, list[_Place]] = {}
+        for run in self._runs:
             for at in range(1, len(run)):
-                _note(self._inside, run[at - 1 : at + 2 : 2], _Place(run, at, at + 1))
+                _note(inside, run[at - 1 : at + 2 : 2], _Place(run, at, at + 1))
+        return inside
 
     def has_family(self, name: str) -> bool:
         """Whether a name is here; a family name of Japan in Han, kana or Latin letters, and without kana here

@@ -191,6 +191,8 @@ def numeric(sign: str) -> int | None:
 
 def integer(figure: str) -> int:
     """A whole number in digits or Han signs: ``二十`` is 20, ``二〇二七`` 2027, ``十二万`` 120,000."""
+    if figure.isdecimal():
+        return int(figure)
     signs = [numeric(sign) or 0 for sign in figure]
     return int("".join(map(str, signs)) if all(sign < 10 for sign in signs) else amount(figure))
 

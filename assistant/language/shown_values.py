@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from assistant.language import time_phrases
 from assistant.language.small_words import language_of
+from assistant.language.time_tables import names_day
 from assistant.language.values import (
     MAX_SPOKEN_CHARS,
     SPACE,
@@ -61,9 +62,9 @@ class Shown:
         if moment:
             self._add_moment(moment)
         for text in self._texts:
-            lines = flattened(text).split("\n")
-            misread = [line for line, read in zip(map(mended, lines), lines, strict=True) if line != read]
-            forms = "\n".join(lines + misread)
+            flat = flattened(text)
+            misread = set(mended(flat).split("\n")) - set(flat.split("\n"))
+            forms = "\n".join((flat, *sorted(misread)))
             self._add(forms, values(forms, is_read=True))
         # A day without a year is mostly of the year in which it was on the screen.
         this_year = int(moment[:4]) if moment else None
@@ -137,7 +138,9 @@ class Shown:
         found = (
             time_phrases.in_message(_DIGITS.sub("\u0001", line), calendar)
             for line in lines
-            if len(line) <= MAX_SPOKEN_CHARS and all(v.kind != "date" for v in values(line, is_read=True))
+            if len(line) <= MAX_SPOKEN_CHARS
+            and names_day(line)
+            and all(value.kind != "date" for value in values(line, is_read=True))
             for calendar in (past, replace(past, is_to_come=True))
         )
         spans = (span for one in found if one for span in _readings_of(one))

@@ -8,7 +8,7 @@ nothing is skipped silently. Linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from assistant.language.time_tables import (
     MOST_SIGNS,
     MOST_WORDS,
     Entry,
+    folded,
     from_cldr,
     han,
     languages_by_word,
@@ -288,8 +289,11 @@ def _read_shape(kind: str, found: re.Match[str]) -> tuple[str, Any]:
     return kind, number
 
 
-def _normal(text: str) -> tuple[str, list[int]]:
+def _normal(text: str) -> tuple[str, Sequence[int]]:
     """Letters without case, accents or width, one kind of dash; and where each character was."""
+    whole = folded(text)
+    if len(whole) == len(text) and not _KOREAN.search(text):
+        return whole, range(len(text))
     written: list[tuple[str, int]] = []
     read = 0
     for korean in (*_KOREAN.finditer(text), None):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from assistant.language.time_calendar import Calendar as Calendar
 from assistant.language.time_calendar import Found as Found
@@ -54,7 +55,7 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
     A phrase that cannot be (tomorrow, 30 February) is a refusal when there is no other, and so are words
     of time that stay unread. None when the sentence names no time.
     """
-    composed = compose(pieces_of(text))
+    composed = _composed(text)
     row = [each._replace(kind="x") if _is_thing(composed, at) else each for at, each in enumerate(composed)]
     named = sorted(
         _phrases(row), key=lambda at: (not _is_mention(text, row[at]), row[at].start - row[at].end)
@@ -72,6 +73,12 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
     for at in repeated:
         return Refusal(text[row[at].start : row[at].end], "unread")
     return None
+
+
+@lru_cache(maxsize=16)
+def _composed(text: str) -> tuple[Piece, ...]:
+    """What a text says, whatever the calendar."""
+    return tuple(compose(pieces_of(text)))
 
 
 def widened(found: Found, calendar: Calendar) -> Found:

@@ -9,6 +9,7 @@ the rules of `time_grammar` can be patterns over letters.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 import unicodedata
 from functools import cache, lru_cache
@@ -17,6 +18,7 @@ from typing import Any
 
 from stopwordsiso import stopwords
 
+from assistant.language import cldr
 from assistant.language.time_said import PARTS, Clock, Date, Point
 
 LATIN, HAN = ("en", "de", "fr", "es"), ("zh", "ja")
@@ -93,6 +95,8 @@ _VARIANTS = str.maketrans(
 )
 """Other forms of the characters of the table, as it writes them, and of dashes and apostrophes."""
 
+_LETTERS = re.compile(r"[^\W\d_]+")
+
 Entry = tuple[str, Any, bool]
 """Kind, value, and whether the word may be another."""
 
@@ -151,18 +155,18 @@ def from_cldr(language: str) -> dict[str, Entry]:
     locale, entries = Locale(language), dict[str, Entry]()
     for field, phrases in _relative()[language].items():
         for back, phrase in phrases.items():
-            entries[_fold(phrase)] = "D", _relative_day(field, int(back)), False
+            entries[folded(phrase)] = "D", _relative_day(field, int(back)), False
     for context in ("format", "stand-alone"):
-        names = [(_fold(name), "W", number) for number, name in locale.days[context]["wide"].items()]
-        names += [(_fold(name), "M", number) for number, name in locale.months[context]["wide"].items()]
+        names = [(folded(name), "W", number) for number, name in locale.days[context]["wide"].items()]
+        names += [(folded(name), "M", number) for number, name in locale.months[context]["wide"].items()]
         entries |= {name: (kind, number, False) for name, kind, number in names}
         for period, name in locale.day_periods.get(context, {}).get("wide", {}).items():
             part = PARTS.get(period.rstrip("12"))
-            entries |= {_fold(name): ("P", Point(part=part), False)} if part else {}
+            entries |= {folded(name): ("P", Point(part=part), False)} if part else {}
     # As they are said, which may be another case than the name: "в эту среду" beside "среда".
     for number, field in enumerate(_WEEKDAYS):
-        name, said = _fold(locale.days["stand-alone"]["wide"][number]), _relative()[language][field]["0"]
-        forms = (word for word in _fold(said).split() if word[:3] == name[:3])
+        name, said = folded(locale.days["stand-alone"]["wide"][number]), _relative()[language][field]["0"]
+        forms = (word for word in folded(said).split() if word[:3] == name[:3])
         entries |= {form: ("W", number, False) for form in forms}
     return others(language) | _ago(locale) | {word: each for word, each in entries.items() if word}
 
@@ -182,7 +186,7 @@ def _ago(locale: Any) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     for unit in ("minute", "hour", "day", "week", "month", "year"):
         for pattern in locale._data["date_fields"].get(unit, {}).get("past", {}).values():
-            before, _, behind = _fold(pattern).partition("{0}")
+            before, _, behind = folded(pattern).partition("{0}")
             words = behind.split()
             if before.strip():
                 entries |= {before.strip(): ("A", None, False), " ".join(words): ("U", unit, False)}
@@ -197,7 +201,7 @@ def languages_by_word() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for language, fields in _relative().items():
         for word in (
-            word for of in fields.values() for phrase in of.values() for word in _fold(phrase).split()
+            word for of in fields.values() for phrase in of.values() for word in folded(phrase).split()
         ):
             found.setdefault(word, set()).add(language)
     return {word: frozenset(languages) for word, languages in found.items()}
@@ -266,14 +270,14 @@ def _names(language: str) -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     for unit in ("second", "minute", "hour", "day", "week", "month", "year") if language in LATIN else ():
         written = (format_unit(count, f"duration-{unit}", locale=language) for count in (1, 2))
-        found |= {_fold(word.strip("12\xa0 ")): ("U", unit, False) for word in written}
+        found |= {folded(word.strip("12\xa0 ")): ("U", unit, False) for word in written}
     for kind, table in (("M", get_month_names), ("W", get_day_names)):
         for number, name in table("wide", "format", language).items():
             if language in LATIN:
-                short = [_fold(name)[:size] for size in (3, 4, 5) if language == "en"]
-                short.append(_fold(table("abbreviated", "format", language)[number]).rstrip("."))
+                short = [folded(name)[:size] for size in (3, 4, 5) if language == "en"]
+                short.append(folded(table("abbreviated", "format", language)[number]).rstrip("."))
                 found = {each: (kind, number, kind == "W") for each in short} | found
-                found[_fold(name)] = kind, number, False
+                found[folded(name)] = kind, number, False
             elif kind == "W":
                 found |= {form: (kind, number, form[-1] == "曜") for form in _han_forms(name)}
     return found
@@ -286,6 +290,27 @@ def _han_forms(name: str) -> set[str]:
     return weeks | days | ({name[:-1]} if "曜" in name else set())
 
 
+def names_day(text: str) -> bool:
+    """Whether a text has a word that may name a day; most lines have none, and need no grammar."""
+    words, signs = _day_words()
+    return bool(signs.search(text)) or not words.isdisjoint(_LETTERS.findall(folded(text)))
+
+
+@cache
+def _day_words() -> tuple[frozenset[str], re.Pattern[str]]:
+    """The last words of all names of days, and those in signs, where no space parts them."""
+    latins = {word for of in LATIN for word, entry in latin(of).items() if _is_of_day(entry, "DRWtMP")}
+    names = {folded(name) for name in cldr.weekdays()} | latins | languages_by_word().keys()
+    tables = (han(is_japanese=is_japanese) for is_japanese in (False, True))
+    in_signs = (word for table in tables for word, entry in table.items() if _is_of_day(entry, "DRWtl"))
+    signs = "|".join(sorted({*in_signs, "[\uac00-\ud7a3]"}))
+    return frozenset(_LETTERS.findall(name)[-1] for name in names if _LETTERS.search(name)), re.compile(signs)
+
+
+def _is_of_day(entry: Entry, kinds: str) -> bool:
+    return entry[0] in kinds or entry[:2] == ("U", "day")
+
+
 @lru_cache(maxsize=8192)
 def plain(raw: str) -> str:
     """A character without case, accent or width; of dashes, apostrophes and Han signs one form."""
@@ -296,5 +321,9 @@ def plain(raw: str) -> str:
     return base if len(flat) == 1 and base.isascii() and base.isalpha() else flat
 
 
-def _fold(name: str) -> str:
-    return "".join(map(plain, name))
+@lru_cache(maxsize=512)
+def folded(text: str) -> str:
+    """A text so, character by character."""
+    if text.isascii():
+        return text.lower()
+    return "".join(map(plain, text))

@@ -23,7 +23,7 @@ from assistant.language.cldr import integer
 from assistant.language.time_grammar import compose
 from assistant.language.time_lexer import pieces_of
 from assistant.language.time_said import PARTS, Point, Span
-from assistant.language.time_tables import LATIN, latin, plain
+from assistant.language.time_tables import LATIN, folded, latin
 
 Kind = Literal["number", "spelled", "date", "clock", "weekday"]
 Day = tuple[int | None, int | None, int | None]
@@ -85,6 +85,13 @@ _CLOCK = re.compile(
     rf"|(?<![\d.,:])(?P<bare>\d{{1,2}})\s?[hH](?![^\W\d_])"
     rf"|(?P<han>{_COUNT})\s?[点點时時시](?![间間])(?:(?P<half>半)|(?:\s(?=\d{{1,2}}분))?(?P<past>\d{{1,2}}|[{_HAN}]{{2,3}}|{_COUNT}(?=[分분]))[分분]?)?"
 )
+_PARTS_DATE = {
+    _FULL: re.compile("[-/.年년]"),
+    _MONTH: re.compile("[-/]"),
+    _CJK: re.compile("[月월]"),
+    _DOTTED: re.compile(r"\d\."),
+}
+"""What stands in each form of a date; most texts have none, and are not read for it."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPELLED_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’.-](?=[^\W\d_])[^\W\d_]+)*")
@@ -101,6 +108,7 @@ _HAN_NUMBER = re.compile(f"(?<![{_HAN}])(?:[{_HAN}]{{2,12}}|(?<=分之)[{_HAN}])
 _HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d,\d{3}(?!\d)|\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _LONG = re.compile(r"\d{3}|[:.]\d")
+_FIGURE = re.compile(rf"[\d{_HAN}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +131,10 @@ def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Val
     flat = flattened(text)
     taken = bytearray(len(flat))
     found: list[Value] = []
+    has_figures = bool(_FIGURE.search(flat))
     for finder in (_dates, _named_days, composed_clocks, _clocks, _numbers):
+        if (finder is composed_clocks and is_read) or (finder in _OF_FIGURES and not has_figures):
+            continue
         is_composed = finder is composed_clocks
         free = without(flat, [(value.start, value.end) for value in found]) if is_composed else flat
         for value in finder(free, is_read):
@@ -147,6 +158,7 @@ def without(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join(signs)
 
 
+@lru_cache(maxsize=512)
 def flattened(text: str) -> str:
     """The text in the forms of NFKC, character by character, as long as it was."""
     return text if text.isascii() else "".join(map(_flat, text))
@@ -168,7 +180,7 @@ def mended(text: str) -> str:
 
 def _dates(text: str, is_read: bool) -> Iterator[Value]:
     for pattern in (_FULL, _MONTH, _CJK, _DOTTED):
-        for found in pattern.finditer(text):
+        for found in pattern.finditer(text) if _PARTS_DATE[pattern].search(text) else ():
             parts = found.groupdict()
             year, month, of_month = (integer(parts[part]) if parts.get(part) else None for part in "ymd")
             yield from _day(found, {(year, month, of_month)})
@@ -198,11 +210,12 @@ def is_day(day: Day) -> bool:
 
 def _named_days(text: str, is_read: bool) -> Iterator[Value]:
     """``4 March 2027``, ``March 4th``, ``le 4 mars``, ``juin 2027``, ``Monday``, ``周一``."""
+    all_months, weekdays = cldr.months(), cldr.weekdays()
     for found in _WORD.finditer(text):
         name = cldr.key(found[0])
-        if months := cldr.months().get(name):
+        if months := all_months.get(name):
             yield from _of_month(text, found, months, is_read)
-        days = cldr.weekdays().get(name) if is_read or len(name) > cldr.SHORT_WEEKDAY else None
+        days = weekdays.get(name) if is_read or len(name) > cldr.SHORT_WEEKDAY else None
         if is_read and not days and not found[0][0].islower():
             days = cldr.short_weekdays().get(name)
         if days:
@@ -265,7 +278,7 @@ def _of_dial(minutes: int, written: str) -> frozenset[int]:
 
 def composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
     """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
-    is_told = not is_read and len(text) <= MAX_SPOKEN_CHARS and _may_tell(text)
+    is_told = len(text) <= MAX_SPOKEN_CHARS and _may_tell(text)
     pieces = pieces_of(text) if is_told else []
     telling = "".join(piece.kind for piece in pieces if piece.kind in _TELLING)
     for piece in compose(pieces) if len(telling) > 1 or telling in ("C", "P") else ():
@@ -285,9 +298,7 @@ def composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
 
 def _may_tell(text: str) -> bool:
     """Whether a text has a word that tells a clock time; most have none, and need no grammar."""
-    return bool(_HAN_HOUR.search(text)) or not _telling_words().isdisjoint(
-        _LETTERS.findall("".join(map(plain, text)))
-    )
+    return bool(_HAN_HOUR.search(text)) or not _telling_words().isdisjoint(_LETTERS.findall(folded(text)))
 
 
 @cache
@@ -400,3 +411,7 @@ def _decimals(figure: str) -> Iterator[Decimal]:
         yield Decimal("".join(parts))
     if len(signs) == 1:
         yield Decimal(".".join(parts))
+
+
+_OF_FIGURES = (_dates, _clocks, _numbers)
+"""None of them finds anything without a digit or a Han numeral."""
