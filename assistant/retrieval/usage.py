@@ -77,10 +77,14 @@ def compared(apps: Iterable[str], words: Sequence[str]) -> set[str]:
     return every if all(named_by) and len(every) > 1 and every not in named_by else set()
 
 
-def of_pages(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
-    """The segments in browsers that a question names, where it names nothing else; all without a browser."""
-    shown = [segment for segment in activity if _place(segment)[-1]] or activity
-    return meant(shown, words, {}, least=1.0)
+def named_by(words: Sequence[str], activity: Sequence[Segment]) -> list[Segment]:
+    """The segments in the apps, windows and sites that a question names, where it names nothing else."""
+    return meant(activity, words, {}, least=1.0)
+
+
+def pages(activity: Sequence[Segment]) -> Sequence[Segment]:
+    """The segments in browsers; all where there are none."""
+    return [segment for segment in activity if _place(segment)[-1]] or activity
 
 
 def beside(activity: Sequence[Segment], words: Sequence[str], *, is_before: bool) -> tuple[int, int] | None:
@@ -106,18 +110,10 @@ def permitted(segment: Segment, filters: Filters) -> bool:
     return has_names and not is_left_out and filters.focused is not False
 
 
-def last_of(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
-    """Those of the last visit to the apps, windows and sites that a question names, where it names nothing
-    else.
-    """
-    found = meant(activity, words, {}, least=1.0) if words else []
-    begin_ms = max((visit.start_ms for visit in blocks(found)), default=0)
-    return [segment for segment in found if segment.start_ms >= begin_ms]
-
-
-def of_app(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
-    """The segments in the app that a question names, where it names nothing else."""
-    return [s for s in activity if words and all(named([word], s.app_name or "") for word in words)]
+def last(activity: Sequence[Segment]) -> list[Segment]:
+    """Those of the last visit."""
+    begin_ms = max((visit.start_ms for visit in blocks(activity)), default=0)
+    return [segment for segment in activity if segment.start_ms >= begin_ms]
 
 
 def blocks(activity: Iterable[Segment], break_ms: int = BREAK_MS) -> Iterator[Block]:

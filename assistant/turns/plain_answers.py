@@ -139,12 +139,14 @@ class _Composing:
         if len({each.app_name for each in activity}) > 1:
             return Form.APPS, activity
         if form is Form.APPS and asks_for_pages(asked):
-            return form, usage.of_pages(self._activity, words)
+            return form, usage.named_by(words, usage.pages(self._activity))
         if form in _MEASURED:
             synonyms = self._synonyms(usage.titles(self._activity), {})
             return form, usage.meant(self._activity, words, synonyms)
-        if form is Form.MOMENT:  # "when did I use" an app
-            return form, (usage.last_of if asks_for_last(asked) else usage.of_app)(self._activity, words)
+        if form is Form.MOMENT and words:  # "when did I use" an app
+            is_last = asks_for_last(asked)
+            named = usage.named_by(words, self._activity) if is_last or asks_of_use(asked) else []
+            return form, usage.last(named) if is_last else named
         return form, []
 
     def _note_found(self, is_found: bool) -> None:
