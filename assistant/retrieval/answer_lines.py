@@ -64,7 +64,6 @@ _ON_FRAME = 0.25
 _TITLE = 0.5
 _MEANING = 0.8
 _WRONG_KIND = 0.4
-_NOTHING_NEW = 0.3
 _ASKS = ("?", "？")
 _ASKED_ITSELF = 0.75
 
@@ -325,13 +324,10 @@ class _Weighing:
         return [max(share, floor) for share in own]
 
     def likelihood(self, line: Line) -> float:
-        """Lower for a line without the kind of thing asked for, or with nothing but what is known already."""
+        """Lower for a line without the kind of thing asked for, or that asks itself."""
         said = f"{line.entry.told} {line.text}".strip()
         kind = 1.0 if fits(self._question.form, said, self._question.text) else _WRONG_KIND
-        if line.text.endswith(_ASKS):
-            kind *= _ASKED_ITSELF
-        known = _tokens(self._question.text) | _tokens(title_of(line.entry))
-        return kind if _tokens(said) - known else kind * _NOTHING_NEW
+        return kind * _ASKED_ITSELF if line.text.endswith(_ASKS) else kind
 
 
 def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> set[str]:
