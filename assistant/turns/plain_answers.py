@@ -339,26 +339,22 @@ class _Composing:
             sentence = text(name, plan.language, words=words, count=len(entries))
             if sources := self.beside.looked_at():
                 sentence += text("nor_beside", plan.language, sources=sources)
-            # No window of that name, and no line that bears on it: what there is instead.
-            is_measured = bool(self._activity) and (
-                form is Form.APPS or (form in _MEASURED and not found.moments)
-            )
-            is_then = not (found.moments or is_measured or plan.scope.is_everything) and bool(
-                plan.scope.phrase
-            )
-            of_named = self.beside.of_named_then()
-            is_near = found.moments or of_named
-            after = "nearest" if is_near else "shown_then" if is_then else "none_near"
+            after, instead = self._instead(form, found)
             yield Item(sentence + text(after, plan.language), is_point=False)
-            if of_named:
-                yield from of_named
-                return
-            if is_measured:
-                yield self._measured(Form.APPS, self._activity)
-                return
-            if is_then:
-                yield from self.summary()
-        yield from map(self._moment, found.moments)
+            yield from instead
+        else:
+            yield from map(self._moment, found.moments)
+
+    def _instead(self, form: Form, found: Answers) -> tuple[str, Iterable[Item]]:
+        """(how it is called, what there is in place of an answer)"""
+        scope, near = self.turn.plan.scope, "nearest" if found.moments else "none_near"
+        if of_named := self.beside.of_named_then():
+            return "nearest", of_named
+        if self._activity and (form is Form.APPS or (form in _MEASURED and not found.moments)):
+            return near, [self._measured(Form.APPS, self._activity)]
+        if not found.moments and scope.phrase and not scope.is_everything:
+            return "shown_then", self.summary()
+        return near, map(self._moment, found.moments)
 
     def _moment(self, found: Moment) -> Item:
         """When, and the lines; where they stood is said by the source of each."""
