@@ -110,6 +110,11 @@ def permitted(segment: Segment, filters: Filters) -> bool:
     return has_names and not is_left_out and filters.focused is not False
 
 
+def of_app(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
+    """Those in an app that has all the words."""
+    return [each for each in activity if all(named([word], each.app_name or "") for word in words)]
+
+
 def last(activity: Sequence[Segment]) -> list[Segment]:
     """Those of the last visit."""
     begin_ms = max((visit.start_ms for visit in blocks(activity)), default=0)

@@ -144,9 +144,8 @@ class _Composing:
             synonyms = self._synonyms(usage.titles(self._activity), {})
             return form, usage.meant(self._activity, words, synonyms)
         if form is Form.MOMENT and words:  # "when did I use" an app
-            is_last = asks_for_last(asked)
-            named = usage.named_by(words, self._activity) if is_last or asks_of_use(asked) else []
-            return form, usage.last(named) if is_last else named
+            named = usage.named_by(words, self._activity)
+            return form, usage.last(named) if asks_for_last(asked) else usage.of_app(named, words)
         return form, []
 
     def _note_found(self, is_found: bool) -> None:

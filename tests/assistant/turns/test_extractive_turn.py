@@ -118,7 +118,6 @@ REPORT = "Writer “report.odt”: 14:00–14:10 (10 min), 14:50–14:52 (2 min)
         ),
         ("When did I use Mail?", "1×, 5 min in Mail “Inbox”: 14:10–14:15 (5 min)."),
         ("When did I last look at Writer?", "1×, 2 min in Writer “report.odt”: 14:50–14:52 (2 min)."),
-        ("Wann habe ich Tides angesehen?", "1×, 2 min in Firefox “Tides”: 14:15–14:17 (2 min)."),
         ("我在Mail里待了多久？", "Mail “Inbox” 共 5 分钟：14:10–14:15 (5 分钟)。"),
     ],
 )
