@@ -278,11 +278,6 @@ def day_of(summary: ChatSummary) -> str:
     return local_time(summary.ended_ms, ZoneInfo(summary.timezone))[:10]
 
 
-def subject_of(summary: ChatSummary, most: int = MAX_MESSAGE_CHARS) -> str:
-    """What a chat began with."""
-    return one_line((summary.request or "").partition("\n")[0], most)
-
-
 def sentences(summary: ChatSummary) -> list[Said]:
     """What a chat came to, sentence by sentence; who wrote a summary anew may have told it all."""
     found = {
@@ -306,5 +301,5 @@ def line_of(summary: ChatSummary) -> Line:
 
 def under_subject(summary: ChatSummary, said: str, most: int = MAX_MESSAGE_CHARS) -> str:
     """What is said of a chat behind what it began with, unless that says it, too."""
-    subject = subject_of(summary, most)
+    subject = one_line((summary.request or "").partition("\n")[0], most)
     return said if said.startswith(subject.rstrip("…")) else " — ".join(filter(None, (subject, said)))

@@ -29,9 +29,8 @@ from assistant.turns import second_reading
 from assistant.turns.admission import admit
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
-from assistant.turns.turn import run_admitted
+from assistant.turns.turn import run_admitted, unattended
 from engines.cancellation import CancelToken
-from store.chats import tool_calls
 from store.core import translation
 
 log = logging.getLogger(__name__)
@@ -248,11 +247,8 @@ def _start(name: str, target: Callable[..., None], *arguments: object) -> None:
 def _followed_to_the_end(turn: LiveTurn, services: TurnServices) -> str:
     """Why a turn has no answer; "" where it has one."""
     error: TurnError | None = turn_error(UnknownChat(turn.chat_id), "en")
-    for _, event in turn.follow():
-        if isinstance(event, ApprovalEvent):
-            for call in event.calls:
-                tool_calls.deny(services.database, call.id, services.clock())
-        elif isinstance(event, FinalEvent):
+    for event in unattended(services, (event for _, event in turn.follow())):
+        if isinstance(event, FinalEvent):
             error = event.result.error
     return f"{error.message} {error.action}" if error else ""
 

@@ -13,7 +13,7 @@ What goes out at the end is read back from the store, so that a reload shows the
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 
 from assistant.core.records import (
@@ -55,17 +55,20 @@ def run_turn(
 
 
 def answer(services: TurnServices, request: TurnRequest) -> TurnResult:
-    """The finished turn. A failed one has `error` set and is stored, too. Raises `TurnRefused`.
-
-    Nobody is there to decide about a call: one that has to be approved is denied.
-    """
-    for event in run_turn(services, request):
-        if isinstance(event, ApprovalEvent):
-            for call in event.calls:
-                tool_calls.deny(services.database, call.id, services.clock())
+    """The finished turn. A failed one has `error` set and is stored, too. Raises `TurnRefused`."""
+    for event in unattended(services, run_turn(services, request)):
         if isinstance(event, FinalEvent):
             return event.result
     raise AssertionError("a turn ends with its final event")
+
+
+def unattended(services: TurnServices, events: Iterable[TurnEvent]) -> Iterator[TurnEvent]:
+    """The events of a turn that nobody attends: a call that has to be approved is denied."""
+    for event in events:
+        if isinstance(event, ApprovalEvent):
+            for call in event.calls:
+                tool_calls.deny(services.database, call.id, services.clock())
+        yield event
 
 
 def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> Iterator[TurnEvent]:
