@@ -58,8 +58,13 @@ has up to `LONG_NAME` letters, and where it has more. "Anny" is "Anna" and "Webe
 """
 LONG_NAME = 6
 
+WHOLE_ENDING = 4
+"""Letters behind the whole of a longer name: "Gmailissa" is "Gmail"."""
+
 _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
+_ENDING = re.compile("(?<=[^\\W\\d_]{3})['’][^\\W\\d_A-ZÀ-ÖØ-Þ][^\\W\\d_]*\\Z")
+"""Behind an apostrophe: "Anna's", "Erbaş'tan"."""
 _JOINTS = re.compile("['’-]")
 _JOINS = re.compile(r"[ .]{1,2}| ?[&+] ?")
 _LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u02af]")
@@ -344,7 +349,7 @@ class Screen:
 
     def has_word(self, word: str) -> bool:
         """Whether the parts of a word stand here, each give or take an ending of two letters."""
-        form = bare(word)
+        form = bare(_ENDING.sub("", word))
         parts = [part for part in _JOINTS.split(form) if len(part) >= SHORT_NAME] or [form]
         return all(
             part in self._words or part in self._stems or any(stem in self._words for stem in _stems(part))
@@ -384,6 +389,8 @@ def _by_head(words: Iterable[str]) -> dict[str, set[str]]:
 def _is_form(word: str, other: str) -> bool:
     """Whether two words may be forms of one name."""
     same, (shorter, longer) = shared(word, other), sorted((len(word), len(other)))
+    if shorter == same > SHORT_NAME and longer - same <= WHOLE_ENDING:
+        return True
     most = ENDINGS_OF_LONG if shorter > LONG_NAME else ENDINGS_OF_SHORT
     return same >= SHORT_NAME and shorter - same <= MOST_ENDING and shorter + longer - 2 * same <= most
 
