@@ -146,7 +146,7 @@ def _back(used: list[Piece]) -> Piece | None:
         for piece in used
     )
     count += any(piece.kind == "<" for piece in used)
-    weekday, unit = _value(used, "W"), _value(used, "Um")
+    weekday, unit = _value(used, "W"), _value(used, "Ums")
     if weekday is not None and count == 1 and any(piece.kind in "lLp" for piece in used):
         return _day(used, weekday=weekday, is_last=True)
     if weekday is not None or unit == "week":
@@ -158,7 +158,7 @@ def _back(used: list[Piece]) -> Piece | None:
             return _day(used, years=count)
         case "weekend":
             return _day(used, weeks=count, size="weekend")
-        case "second" | "minute" | "hour" | "fortnight" if count == 1:
+        case "second" | "minute" | "quarter_hour" | "hour" | "fortnight" if count == 1:
             return _rolling(used)
         case "quarter":
             return _made("%", None, used)
@@ -431,24 +431,24 @@ _RULES: tuple[Rule, ...] = (
     _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y|(?<=[iFSTB<>])Q|#n U(?=z)", _quarter),
     _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
     _rule("# [no1] [dUkx]?", _as("x")),
-    _rule("(oU|[o1f]q)[gf]{1,4}[MDRUlcbWyPC]|c3|[lcN]h|hL|hy", _as("%")),
+    _rule("(oU|[o1f]q)[gf]{1,4}[MDRUlcbWyPC]|c3|[blcN]h|hL|hy", _as("%")),
     _rule("3f?g[gf]{0,3}[MDRUlcbWyPC]", _as("%")),
-    _rule("3[fF]{0,3}[MDRUlcbWyPC]", lambda used: None if used[0].value else _as("%")(used)),
+    _rule("3[fF]{0,3}n?[MDRUlcbWyPC]", lambda used: None if used[0].value else _as("%")(used)),
     _rule("v [nq1ox]?[gf]{0,2}[UWPMDRmt]( P)?|% P", _as("%")),
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
-    _rule("[nM]%", _as("%")),
+    _rule("[nMbcl]%", _as("%")),
     _rule("9[UP][xX]?", _own),
     _rule("6(?=[<>JO])", _as("%")),
     _rule("5(?=[gf1]{0,2}[Ud])", _kind("n")),
     _rule("[nq]Y", _unit("year")),
     # hours as amounts, months as units, the words for tomorrow and morning
     _rule("[Alp] n?[nq1] k|(n )?[lLpcN] k", _unit("hour")),
-    _rule("[bcN]+m", _back),
+    _rule("[bcN]+[ms]", _back),
     _rule("(?<=[DWcRr])f{0,4}t", lambda used: _made("P", Point(part=PARTS["morning"]), used)),
     _rule("t", lambda used: _day(used, days=-1)),
     # amounts
     _rule("n3", _unit("hour")),
-    _rule("(?<!k)nu(?=[JO2])", _unit("minute")),
+    _rule("(?<!k)nu(?=[JO2])|p nu", _unit("minute")),
     _rule("1?[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
     _rule(
         "fn l U|c?n L U",
@@ -498,6 +498,10 @@ _RULES: tuple[Rule, ...] = (
     _rule("@µ(?=_[DPRW])|(?<=[DPRW])[fij,@]{1,4}µ", lambda used: _made("C", used[0].value, used)),
     _rule("[µC] k", lambda used: _made("C", used[0].value, used)),
     _rule("[nCµ] H", _with_half),
+    _rule(
+        "P(?= [&-] [qK])",  # "midi et demi"
+        lambda used: _clock(12, 0, used) if used[0].value.part == PARTS["noon"] else None,
+    ),
     _rule("- n? [Ku] n k", _minutes_beside),
     _rule(
         "nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k",
