@@ -177,6 +177,7 @@ class LiveTurns:
                 return running
             self._refuse_too_many()
             turn = LiveTurn(CancelToken(), NO_CONTEXT)
+            turn.chat_id, turn.n = chat_id, n
             return self._begun(turn, second_reading.run(services, chat_id, n, model, turn.stop), services)
 
     def start_series(
@@ -220,8 +221,8 @@ class LiveTurns:
     def _begun(self, turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) -> LiveTurn:
         """A turn whose first event has come; the others come in a thread of its own."""
         first = next(events)
-        assert isinstance(first, StatusEvent)  # the question is stored: the search begins
-        turn.chat_id, turn.n = first.chat_id, first.turn_id
+        if isinstance(first, StatusEvent):  # not where an answer was deleted before it was read again
+            turn.chat_id, turn.n = first.chat_id, first.turn_id
         turn.add(first)
         with self._lock:
             self._turns[turn.chat_id, turn.n] = turn

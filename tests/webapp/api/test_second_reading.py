@@ -213,3 +213,23 @@ def test_two_presses_ask_the_model_once(
     assert program.post(f"{turn}/check", json={}).status_code == 200
     again.join()
     assert len(stub.requests) == 1
+
+
+def test_an_answer_that_is_deleted_as_its_check_begins_is_told_as_it_is_then(
+    program: Actor,
+    stub: StubModel,
+    database: Database,
+    data_dir: DataDir,
+    turn: str,
+    frame: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def delete() -> None:
+        deletion.delete_frames(database, Media(data_dir.media), [frame])
+
+    stub.anew()
+    meanwhile(monkeypatch, second_reading, "_sources", delete)
+    answered = program.post(f"{turn}/check", json={})
+    assert answered.status_code == 200
+    assert "14 days" not in answered.get_json()["answer_md"]
+    assert stub.requests == []
