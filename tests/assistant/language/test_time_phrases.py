@@ -126,6 +126,11 @@ def test_a_typed_clock_range_takes_the_walls_as_the_vector_says(case: dict[str, 
         ("what was open at 14:30?", "14:30"),
         ("since 3pm, what changed?", "since 3pm"),
         ("which report was open in Q3?", "Q3"),
+        ("刚才半小时我都干了啥", "刚才半小时"),
+        ("さっきの30分で何をした", "さっきの30分"),
+        ("hier à midi moins le quart", "hier à midi moins le quart"),
+        ("le dernier quart d'heure", "dernier quart d'heure"),
+        ("¿en lo que va de mes?", "lo que va de mes"),
     ],
 )
 def test_a_message_shows_the_phrase_it_was_read_by(message: str, phrase: str) -> None:
