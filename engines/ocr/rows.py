@@ -39,6 +39,7 @@ _GAP = 20  # pixels of blank that a row goes over
 _LEAST_PADDING, _PADDING = 4, 0.2  # pixels and heights of blank between a button's side and its text
 _OVER = 2  # pixels by which it is higher, above and below
 _SMALLEST_PICTURE, _LARGEST_PICTURE = 14, 64  # pixels: an icon beside two rows of the smallest text; a face
+_SMALLEST_ALONE = 22  # pixels: check boxes are lower
 _SIDES = 0.9  # of it, where it is widest: both its sides, and no letter beside it
 _CORNER = 32  # pixels from its ink to its sides, which may be walls
 _ACROSS = 0.5  # of its width: strokes that touch the row below are narrower
@@ -203,8 +204,10 @@ def rows_of(block: Block, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box
 
 def _rows(ink: Ink, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box]:
     # The sides of a picture keep it together, those of windows would keep all of them together.
-    sides = walls & ~upright(walls, PICTURE + 1)
-    parts = [piece for band in _bands(ink, ink | sides) for piece in _pieces(ink, walls, band, known)]
+    long = PICTURE + 1
+    beyond = np.pad(walls, ((long, long), (0, 0)), constant_values=True)  # what leaves the block goes on
+    sides = walls & ~upright(beyond, long)[long:-long]
+    parts = [piece for band in _bands(ink, ink | sides) for piece in _pieces(ink, walls, sides, band, known)]
     if not parts:
         return []
     usual = median(box.h for box in parts for _ in range(1 + box.w // 16))  # a long row counts more
@@ -224,32 +227,37 @@ def _bands(ink: Ink, solid: Ink) -> Iterator[Box]:
             yield Box(left, top, int(columns[-1]) + 1 - left, bottom - top)
 
 
-def _pieces(ink: Ink, walls: Ink, band: Box, known: dict[bytes, list[Box]]) -> Iterator[Box]:
+def _pieces(ink: Ink, walls: Ink, sides: Ink, band: Box, known: dict[bytes, list[Box]]) -> Iterator[Box]:
     """What a band's ink alone tells: parts of rows. Bands that stay or move as they are keep theirs."""
     left, right = max(0, band.x - _CORNER), min(ink.shape[1], band.right + _CORNER)
     band = Box(left, band.y, right - left, band.h)
     part = slice(band.y, band.bottom), slice(band.x, band.right)
     digest = blake2b(repr((band.w, band.h)).encode(), digest_size=20)
-    for mask in (ink[part], walls[part]):
+    for mask in (ink[part], walls[part], sides[part]):
         digest.update(np.packbits(mask).tobytes())
     key = digest.digest()
     if key not in known:
         inside = ink[part].copy()
-        for picture in _pictures(inside | walls[part]):
-            inside[:, picture.x : picture.right] = False
-        known[key] = [
+        alone = []
+        for picture, is_icon in _pictures(inside | sides[part]):
+            own = inside[:, picture.x : picture.right]
+            if not is_icon and own.any():
+                alone.append(_inked(inside, Box(0, 0, band.w, band.h), picture.x, picture.right))
+            own[:] = False
+        rows = (
             row
             for box in _Parts(inside, _GAP, walls[part]).boxes()
             for piece in _without_rims(inside, box)
             for row in _told_apart(inside, piece)
-        ]
+        )
+        known[key] = [*alone, *rows]
     return (piece.moved(band.x, band.y) for piece in known[key])
 
 
-def _pictures(solid: Ink) -> Iterator[Box]:
-    """What stands beside rows of text, about as wide as high, and goes on where they leave a blank: an icon,
-    or the picture of who writes in a chat. It would hold the rows together, or lend each row a piece of
-    itself, and says nothing but initials: it is not read.
+def _pictures(solid: Ink) -> Iterator[tuple[Box, bool]]:
+    """What stands beside rows of text, about as wide as high: the picture of who writes, or an icon. What
+    goes on where two rows leave a blank would hold them together, or lend each a piece of itself, and says
+    nothing but initials: it is no text (True). What is higher than the one row beside it is read by itself.
     """
     if len(solid) < _SMALLEST_PICTURE:
         return
@@ -263,18 +271,32 @@ def _pictures(solid: Ink) -> Iterator[Box]:
         # Its outline has a blank inside, so it may be several stretches of columns: the widest counts.
         ends = (n for n in range(first, len(rights)) if rights[n] - lefts[first] <= _ALIKE * len(solid))
         found = ((_inked(solid, whole, lefts[first], rights[n]), n) for n in reversed(list(ends)))
-        box, last = next(((box, n) for box, n in found if _is_picture(solid, box)), (None, first))
-        if box:
-            yield box
-        first = last + 1
+        for box, last in found:
+            beside = list(_beside(solid, box))
+            is_icon = any(_goes_on(solid[:, box.x : box.right], box, side) for side in beside)
+            is_whole = solid[box.y : box.bottom, box.x : box.right].any(1).all()
+            if is_icon or (is_whole and any(_towers_over(box, side) for side in beside)):
+                yield box, is_icon
+                first = last
+                break
+        first += 1
 
 
-def _is_picture(solid: Ink, box: Box) -> bool:
-    if not _SMALLEST_PICTURE <= box.h <= _LARGEST_PICTURE or max(box.w, box.h) > _ALIKE * min(box.w, box.h):
+def _beside(solid: Ink, box: Box) -> Iterator[Ink]:
+    """What stands to the right and to the left of a picture, from its side on; nothing where it is none."""
+    if _SMALLEST_PICTURE <= box.h <= _LARGEST_PICTURE and max(box.w, box.h) <= _ALIKE * min(box.w, box.h):
+        yield solid[:, box.right : box.right + 2 * box.h]
+        yield solid[:, max(0, box.x - 2 * box.h) : box.x][:, ::-1]
+
+
+def _towers_over(box: Box, beside: Ink) -> bool:
+    """Whether a box is higher than the row of text beside it, above and below, and apart from it."""
+    rows, columns = np.flatnonzero(beside.any(1)), np.flatnonzero(beside.any(0))
+    if box.h < _SMALLEST_ALONE or not len(rows):
         return False
-    reach = 2 * box.h
-    sides = solid[:, box.right : box.right + reach], solid[:, max(0, box.x - reach) : box.x]
-    return any(_goes_on(solid[:, box.x : box.right], box, beside) for beside in sides)
+    height = int(rows[-1]) + 1 - int(rows[0])
+    is_higher = min(rows[0] - box.y, box.bottom - 1 - rows[-1]) >= _OVER and box.h >= _ALIKE * height
+    return bool(is_higher and height >= _LOWEST and columns[0] >= _PADDING * box.h)
 
 
 def _goes_on(columns: Ink, box: Box, beside: Ink) -> bool:
@@ -298,6 +320,7 @@ def _from_the_top(box: Box) -> tuple[int, int]:
 
 def _without_rims(ink: Ink, part: Box) -> list[Box]:
     """Text without the sides of its button, and apart from an icon: both stick out above and below it."""
+    part = _inside_bubble(ink, part)
     columns = part.x + np.flatnonzero(ink[part.y : part.bottom, part.x : part.right].any(0))
     blanks = np.flatnonzero(np.diff(columns) > _LEAST_PADDING)
     for before, after in zip((columns[blanks] + 1).tolist(), columns[blanks + 1].tolist(), strict=True):
@@ -308,6 +331,31 @@ def _without_rims(ink: Ink, part: Box) -> list[Box]:
         if _sticks_out(end, rest) and after - before >= _PADDING * end.h:
             return [*([end] if end.w >= _RIM * end.h else []), *_without_rims(ink, rest)]
     return [part]
+
+
+def _inside_bubble(ink: Ink, part: Box) -> Box:
+    """Text without the round ends of what it stands on, which reach over its first and last letters: the rows
+    of pixels that have ink away from both ends, and the columns between what stands there in the middle.
+    """
+    end = part.h // 2
+    rows = part.y + np.flatnonzero(ink[part.y : part.bottom, part.x + end : part.right - end].any(1))
+    if part.w <= 2 * part.h or not len(rows):
+        return part
+    text = Box(part.x, int(rows[0]), part.w, int(rows[-1]) + 1 - int(rows[0]))
+    above, below = text.y - part.y, part.bottom - text.bottom
+    # Its text stands in the middle of it; what stands above a label at its left is a row of its own.
+    if min(above, below) < _OVER or abs(above - below) > _OVER + text.h // 4 or text.h < _LOWEST:
+        return part
+    columns = part.x + np.flatnonzero(ink[text.y : text.bottom, part.x : part.right].any(0))
+    blanks = np.flatnonzero(np.diff(columns) > _LEAST_PADDING)
+    x, to = part.x, part.right
+    for n in (blanks[0], blanks[-1]) if len(blanks) else ():
+        # A side is as thin as a line there.
+        if columns[n] - part.x <= _THIN and part.x == x:
+            x = int(columns[n + 1])
+        elif part.right - columns[n + 1] <= _THIN + 1:
+            to = int(columns[n]) + 1
+    return Box(x, text.y, to - x, text.h) if (x, to) != (part.x, part.right) else part
 
 
 def _inked(ink: Ink, part: Box, left: int, right: int) -> Box:

@@ -121,3 +121,29 @@ def test_the_picture_of_who_writes_takes_no_part_in_the_rows_beside_it(shape: st
     rows = rows_in(image)
     assert [row for row in rows if row in expected] == expected
     assert all(row.right <= x + 44 and row.x >= x - 4 for row in rows if row not in expected)
+
+
+@for_each("left", [True, False])
+def test_a_picture_higher_than_the_row_beside_it_is_a_row_by_itself(left: bool) -> None:
+    image = Image.new("RGB", (500, 200), "white")
+    draw = ImageDraw.Draw(image)
+    draw.text((150, 80), "Mirela Osei", "black", ImageFont.load_default(15))
+    [expected] = rows_in(image)
+    x = expected.x - 28 - 9 if left else expected.right + 9
+    middle = expected.y + expected.h // 2
+    draw.ellipse((x, middle - 14, x + 28, middle + 14), "purple")
+    assert expected in rows_in(image)
+
+
+def test_the_round_ends_of_a_bubble_are_no_part_of_its_row() -> None:
+    image = Image.new("RGB", (500, 200), "white")
+    draw = ImageDraw.Draw(image)
+    for bubble in (False, True):
+        if bubble:
+            draw.rounded_rectangle((86, 70, 250, 108), 16, "lightblue")
+        draw.text((99, 81), "The kiln is hot today", "black", ImageFont.load_default(15))
+        rows = rows_in(image)
+        if not bubble:
+            expected = rows
+            image.paste("white", (0, 0, 500, 200))
+    assert rows == expected
