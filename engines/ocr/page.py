@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
 _UNSURE_RUN = 1.0  # heights of a row: a few letters that may be of another script
 _ALONE, _SURE_ALONE = 2, 0.65  # heights of a row of one or two letters; of 515 such cells 2 are less sure
 _BULLET, _FILLED = 0.5, 0.6  # heights of a row, and the part of its box that is ink (a disc: 0.79)
+_DESCENDERS = frozenset("gjpqyQJ")  # and what reaches below the line in some fonts
 _PROBE = 8  # heights of a row that tell its script
 _AROUND = (3, 2)  # pixels beside, above and below a row that belong to its strokes
 _BORDER, _RAW_BORDER = 4, 2  # pixels of white that Tesseract wants around a line
@@ -109,7 +111,8 @@ def _read_rows(
             found[number] = surest(found[number], words)
     for words, ink, mark in zip(found, inks, marks, strict=True):
         is_ink = ink > INK
-        tightened = _bulleted([_tightened(word, is_ink) for word in words if not _is_junk(word)], is_ink)
+        tightened = [_tightened(word, is_ink) for word in words if not _is_junk(word)]
+        tightened = _with_letters(_bulleted(tightened, is_ink))
         # In a picture the blanks of a line are filled by other lines.
         joined = tightened if len(ink) > PICTURE else syllables_joined(tightened, is_ink)
         yield mark.before(joined) if mark else joined
@@ -249,6 +252,20 @@ def _bulleted(words: list[OcrWord], ink: npt.NDArray[Any]) -> list[OcrWord]:
     if is_small and is_central and is_apart and part.mean() >= _FILLED:
         return [replace(words[0], text="•"), *words[1:]]
     return words
+
+
+def _with_letters(words: list[OcrWord]) -> list[OcrWord]:
+    """The words of a row with "I" for a bar that ends where the other words stand: bars go on below."""
+    if all(word.text != "|" for word in words):
+        return words
+    ends = [
+        word.box.bottom for word in words if word.text.isalnum() and not _DESCENDERS.intersection(word.text)
+    ]
+    base = median(ends) if ends else -1
+    return [
+        replace(word, text="I") if word.text == "|" and abs(word.box.bottom - base) <= 1 else word
+        for word in words
+    ]
 
 
 def _is_junk(word: OcrWord) -> bool:

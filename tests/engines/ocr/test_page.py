@@ -70,3 +70,20 @@ def test_a_disc_before_a_line_is_a_bullet(at: tuple[int, int], size: int, is_bul
 
     [line] = read_page(image, None, ["eng"], recognise, Remembered())
     assert line.text == ("• beans" if is_bullet else "« beans")
+
+
+@for_each(("bottom", "text"), [(58, "I take"), (62, "| take")])
+def test_a_bar_that_ends_on_the_line_is_a_letter(bottom: int, text: str) -> None:
+    grey = np.full((100, 200), 255, np.uint8)
+    grey[44:bottom, 40:42] = 0
+    for x in range(50, 100, 6):
+        grey[44:58, x : x + 2] = 0
+
+    def recognise(pages: Sequence[Image.Image], *_: object) -> list[list[OcrWord]]:
+        words = (("|", 8, 16), ("take", 26, 110))
+        return [
+            [OcrWord(text, Box(x, 8, w, page.height - 16), 0.9) for text, x, w in words] for page in pages
+        ]
+
+    [line] = read_page(Image.fromarray(grey), None, ["eng"], recognise, Remembered())
+    assert line.text == text
