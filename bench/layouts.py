@@ -219,7 +219,8 @@ class Drawing:
         def card() -> str:
             return (
                 '<div style="background:var(--page);border:1px solid var(--line);border-radius:6px;'
-                f'padding:10px;margin-top:10px">{self._one("says")}<div style="display:flex;gap:6px;margin-top:8px">'
+                f'padding:10px;margin-top:10px">{self._one("says")}'
+                '<div style="display:flex;gap:6px;margin-top:8px">'
                 f"{self._label()}KLN-{self.random.randrange(100, 999)}</div></div>"
             )
 

@@ -26,6 +26,7 @@ from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.memory import chat_sessions
+from store.spool.queue import DESKTOP
 from store.timeline import timeline
 from store.timeline.totals import Totals
 from webapp.core import formatting
@@ -95,7 +96,7 @@ def _day_name(day: Day, viewer: Viewer) -> str:
 
 def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
     """The day, a duration, a count, and another duration in Chinese where a window's title is Chinese."""
-    used = [total.name for total in totals.by_app if total.name]
+    used = [total.name for total in totals.by_app if total.name not in (None, "", DESKTOP)]
     windows = Counter(total.app_name for total in totals.by_window)
     if used:
         recorded = formatting.duration(totals.covered_ms)
