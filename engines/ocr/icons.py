@@ -13,7 +13,6 @@ _APART = 0.5  # heights of a row: more than between words
 _LETTERS = 3  # that an icon is taken for
 _SURE, _SURE_HAN = 0.65, 0.9
 _DIGIT = 0.85  # of its height: digits are narrower
-_TOLD = 1.0  # a word that the page told, not a reading
 _BEGINNINGS = frozenset({*check_boxes.MARKS, *"•-–—*#>$€£+·|"})  # of lists, prompts and sums
 
 
@@ -42,7 +41,7 @@ def _is_icon(word: OcrWord, row: Sequence[OcrWord]) -> bool:
     as wide as high, or one Chinese letter, not surely, before a row without another.
     """
     text, box = word.text, word.box
-    if len(text) > _LETTERS or word.confidence >= _TOLD:
+    if len(text) > _LETTERS or word.source != "read":
         return False
     if not any(map(str.isalnum, text)):
         return True

@@ -14,7 +14,6 @@ from tests.tables import for_each
         ("gO", 16, 0.5, 12, "beans today"),
         ("0", 16, 0.9, 12, "beans today"),  # wider than a digit is
         ("国", 16, 0.8, 12, "beans today"),
-        ("©", 16, 1.0, 12, "© beans today"),  # told by the page
         ("0", 9, 0.9, 12, "0 beans today"),
         ("A", 14, 0.9, 12, "A beans today"),
         ("#", 14, 0.9, 12, "# beans today"),
@@ -33,6 +32,14 @@ def test_an_icon_before_a_row_is_no_text(
     ]
     [line] = without_icons([line_of(words)])
     assert line.text == text
+
+
+def test_what_a_page_told_is_no_icon() -> None:
+    told = [
+        OcrWord("©", Box(12, 8, 16, 18), 1.0, "browser", "ink"),
+        OcrWord("2026", Box(44, 10, 40, 14), 0.9),
+    ]
+    assert [line.text for line in without_icons([line_of(told)])] == ["© 2026"]
 
 
 def test_icons_behind_a_mark_go_and_the_mark_stays() -> None:
