@@ -23,6 +23,7 @@ from PIL import Image
 
 from engines.ocr import check_boxes
 from engines.ocr.ink import Grey
+from engines.ocr.pictures import Ink
 from engines.ocr.protocol import (
     Box,
     OcrError,
@@ -33,7 +34,7 @@ from engines.ocr.protocol import (
     lines_of,
 )
 from engines.ocr.remembered import INK, UNSURE, Remembered, Row
-from engines.ocr.rows import PICTURE, Block, Ink, blocks_of, rows_of, strokes
+from engines.ocr.rows import PICTURE, Block, blocks_of, rows_of, strokes
 from engines.ocr.scripts import (
     confidence,
     is_not_latin,

@@ -18,9 +18,9 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
+from engines.ocr.pictures import ALIKE, LEAST_PADDING, LOWEST, OVER, PADDING, Ink, inked, pictures
 from engines.ocr.protocol import Box, around
 
-Ink = npt.NDArray[np.bool_]
 Grey = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int_]
 
@@ -36,20 +36,13 @@ _STEM_WIDTH = 0.3  # of its height: bold ones are narrower, and what is written 
 _PARALLEL = 0.9  # of an edge, beside which the other edge of a line runs
 _STEM_ROWS = 0.3  # of its rows show both sides: of a bold E a third
 _GAP = 20  # pixels of blank that a row goes over
-_LEAST_PADDING, _PADDING = 4, 0.2  # pixels and heights of blank between a button's side and its text
-_OVER = 2  # pixels by which it is higher, above and below
-_SMALLEST_PICTURE, _LARGEST_PICTURE = 14, 64  # pixels: an icon beside two rows of the smallest text; a face
-_SMALLEST_ALONE = 22  # pixels: check boxes are lower
-_SIDES = 0.9  # of it, where it is widest: both its sides, and no letter beside it
 _CORNER = 32  # pixels from its ink to its sides, which may be walls
-_ACROSS = 0.5  # of its width: strokes that touch the row below are narrower
 _RIM = 0.25  # of its height: wider ones may be an icon or a letter
 _CELL_GAP = 1.5  # row heights; wider spaces separate cells, columns and windows
-_LOWEST, _NARROWEST = 5, 3  # pixels; letters are larger
+_NARROWEST = 3  # pixels; letters are wider
 _TALLER = 1.3  # than other rows: no two of them are one
 _HIGHEST = 4  # usual rows: a heading; what is higher is a picture
-_ALIKE = 1.6  # heights of one row
-_REACH = _CELL_GAP * _ALIKE  # of its heights: what is farther is never of the same row
+_REACH = _CELL_GAP * ALIKE  # of its heights: what is farther is never of the same row
 _WIDE = 120  # pixels; enough letters to tell rows by their amount of ink
 _FULL = 0.45  # of a row's usual ink: between its letters' upper and lower ends
 _VALLEY = 0.35  # of it: between two rows
@@ -212,7 +205,7 @@ def _rows(ink: Ink, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box]:
         return []
     usual = median(box.h for box in parts for _ in range(1 + box.w // 16))  # a long row counts more
     rows = _joined_beside(_joined_stacked(sorted(parts, key=_from_the_top), usual), walls)
-    return [row for row in rows if row.h >= _LOWEST and row.w >= _NARROWEST]
+    return [row for row in rows if row.h >= LOWEST and row.w >= _NARROWEST]
 
 
 def _bands(ink: Ink, solid: Ink) -> Iterator[Box]:
@@ -239,10 +232,10 @@ def _pieces(ink: Ink, walls: Ink, sides: Ink, band: Box, known: dict[bytes, list
     if key not in known:
         inside = ink[part].copy()
         alone = []
-        for picture, is_icon in _pictures(inside | sides[part]):
+        for picture, is_icon in pictures(inside | sides[part]):
             own = inside[:, picture.x : picture.right]
             if not is_icon and own.any():
-                alone.append(_inked(inside, Box(0, 0, band.w, band.h), picture.x, picture.right))
+                alone.append(inked(inside, Box(0, 0, band.w, band.h), picture.x, picture.right))
             own[:] = False
         rows = (
             row
@@ -254,66 +247,6 @@ def _pieces(ink: Ink, walls: Ink, sides: Ink, band: Box, known: dict[bytes, list
     return (piece.moved(band.x, band.y) for piece in known[key])
 
 
-def _pictures(solid: Ink) -> Iterator[tuple[Box, bool]]:
-    """What stands beside rows of text, about as wide as high: the picture of who writes, or an icon. What
-    goes on where two rows leave a blank would hold them together, or lend each a piece of itself, and says
-    nothing but initials: it is no text (True). What is higher than the one row beside it is read by itself.
-    """
-    if len(solid) < _SMALLEST_PICTURE:
-        return
-    whole = Box(0, 0, solid.shape[1], len(solid))
-    columns = np.flatnonzero(solid.any(0))
-    blanks = np.flatnonzero(np.diff(columns) > _LEAST_PADDING)
-    lefts = [int(at) for at in (*columns[:1], *columns[blanks + 1])]
-    rights = [int(at) + 1 for at in (*columns[blanks], *columns[-1:])]
-    first = 0
-    while first < len(lefts):
-        # Its outline has a blank inside, so it may be several stretches of columns: the widest counts.
-        ends = (n for n in range(first, len(rights)) if rights[n] - lefts[first] <= _ALIKE * len(solid))
-        found = ((_inked(solid, whole, lefts[first], rights[n]), n) for n in reversed(list(ends)))
-        for box, last in found:
-            beside = list(_beside(solid, box))
-            is_icon = any(_goes_on(solid[:, box.x : box.right], box, side) for side in beside)
-            is_whole = solid[box.y : box.bottom, box.x : box.right].any(1).all()
-            if is_icon or (is_whole and any(_towers_over(box, side) for side in beside)):
-                yield box, is_icon
-                first = last
-                break
-        first += 1
-
-
-def _beside(solid: Ink, box: Box) -> Iterator[Ink]:
-    """What stands to the right and to the left of a picture, from its side on; nothing where it is none."""
-    if _SMALLEST_PICTURE <= box.h <= _LARGEST_PICTURE and max(box.w, box.h) <= _ALIKE * min(box.w, box.h):
-        yield solid[:, box.right : box.right + 2 * box.h]
-        yield solid[:, max(0, box.x - 2 * box.h) : box.x][:, ::-1]
-
-
-def _towers_over(box: Box, beside: Ink) -> bool:
-    """Whether a box is higher than the row of text beside it, above and below, and apart from it."""
-    rows, columns = np.flatnonzero(beside.any(1)), np.flatnonzero(beside.any(0))
-    if box.h < _SMALLEST_ALONE or not len(rows):
-        return False
-    height = int(rows[-1]) + 1 - int(rows[0])
-    is_higher = min(rows[0] - box.y, box.bottom - 1 - rows[-1]) >= _OVER and box.h >= _ALIKE * height
-    return bool(is_higher and height >= _LOWEST and columns[0] >= _PADDING * box.h)
-
-
-def _goes_on(columns: Ink, box: Box, beside: Ink) -> bool:
-    """Whether ink goes on where two rows of text beside it leave a blank, as wide there as no stroke is."""
-    inked = np.diff(np.pad(beside.any(1), 1).astype(np.int8))
-    tops, bottoms = np.flatnonzero(inked > 0).tolist(), np.flatnonzero(inked < 0).tolist()
-    heights = [bottom - top for top, bottom in zip(tops, bottoms, strict=True)]
-    for n, (blank, below) in enumerate(zip(bottoms, tops[1:], strict=False), 1):
-        across = columns[blank:below]
-        # More than a dot or a stroke stands above and below.
-        if max(heights[:n]) >= _LOWEST <= max(heights[n:]) and box.y < blank and below < box.bottom:
-            widths = np.where(across.any(1), box.w - across.argmax(1) - across[:, ::-1].argmax(1), 0)
-            if widths.min() >= _ACROSS * box.w and widths.max() >= _SIDES * box.w:
-                return True
-    return False
-
-
 def _from_the_top(box: Box) -> tuple[int, int]:
     return box.y, box.x
 
@@ -322,13 +255,13 @@ def _without_rims(ink: Ink, part: Box) -> list[Box]:
     """Text without the sides of its button, and apart from an icon: both stick out above and below it."""
     part = _inside_bubble(ink, part)
     columns = part.x + np.flatnonzero(ink[part.y : part.bottom, part.x : part.right].any(0))
-    blanks = np.flatnonzero(np.diff(columns) > _LEAST_PADDING)
+    blanks = np.flatnonzero(np.diff(columns) > LEAST_PADDING)
     for before, after in zip((columns[blanks] + 1).tolist(), columns[blanks + 1].tolist(), strict=True):
         if min(before - part.x, part.right - after) > part.h:
             continue
-        pieces = _inked(ink, part, part.x, before), _inked(ink, part, after, part.right)
+        pieces = inked(ink, part, part.x, before), inked(ink, part, after, part.right)
         rest, end = sorted(pieces, key=lambda piece: piece.h)
-        if _sticks_out(end, rest) and after - before >= _PADDING * end.h:
+        if _sticks_out(end, rest) and after - before >= PADDING * end.h:
             return [*([end] if end.w >= _RIM * end.h else []), *_without_rims(ink, rest)]
     return [part]
 
@@ -344,10 +277,10 @@ def _inside_bubble(ink: Ink, part: Box) -> Box:
     text = Box(part.x, int(rows[0]), part.w, int(rows[-1]) + 1 - int(rows[0]))
     above, below = text.y - part.y, part.bottom - text.bottom
     # Its text stands in the middle of it; what stands above a label at its left is a row of its own.
-    if min(above, below) < _OVER or abs(above - below) > _OVER + text.h // 4 or text.h < _LOWEST:
+    if min(above, below) < OVER or abs(above - below) > OVER + text.h // 4 or text.h < LOWEST:
         return part
     columns = part.x + np.flatnonzero(ink[text.y : text.bottom, part.x : part.right].any(0))
-    blanks = np.flatnonzero(np.diff(columns) > _LEAST_PADDING)
+    blanks = np.flatnonzero(np.diff(columns) > LEAST_PADDING)
     x, to = part.x, part.right
     for n in (blanks[0], blanks[-1]) if len(blanks) else ():
         # A side is as thin as a line there.
@@ -358,14 +291,9 @@ def _inside_bubble(ink: Ink, part: Box) -> Box:
     return Box(x, text.y, to - x, text.h) if (x, to) != (part.x, part.right) else part
 
 
-def _inked(ink: Ink, part: Box, left: int, right: int) -> Box:
-    rows = np.flatnonzero(ink[part.y : part.bottom, left:right].any(1)).tolist()
-    return Box(left, part.y + rows[0], right - left, rows[-1] + 1 - rows[0])
-
-
 def _sticks_out(end: Box, rest: Box) -> bool:
     above, below = rest.y - end.y, end.bottom - rest.bottom
-    return min(above, below) >= _OVER and rest.h >= _LOWEST and end.w <= end.h
+    return min(above, below) >= OVER and rest.h >= LOWEST and end.w <= end.h
 
 
 def _told_apart(ink: Ink, part: Box) -> list[Box]:
@@ -388,7 +316,7 @@ def _told_apart(ink: Ink, part: Box) -> list[Box]:
 
 
 def _cut_at_valleys(amounts: Numbers, top: int, bottom: int, distance: float) -> list[tuple[int, int]]:
-    least = max(_LOWEST, round(_SHORTEST * distance))
+    least = max(LOWEST, round(_SHORTEST * distance))
     if bottom - top < max(2 * least + 1, _TWO_ROWS * distance):
         return [(top, bottom)]
     at = top + least + int(amounts[top + least : bottom - least].argmin())
@@ -448,7 +376,7 @@ def _joined_beside(rows: list[Box], walls: Ink) -> list[Box]:
 def _are_beside(left: Box, right: Box, walls: Ink) -> bool:
     high, low = max(left.h, right.h), min(left.h, right.h)
     top, bottom = max(left.y, right.y), min(left.bottom, right.bottom)
-    if high > min(PICTURE, _ALIKE * low) or 2 * (bottom - top) <= low:
+    if high > min(PICTURE, ALIKE * low) or 2 * (bottom - top) <= low:
         return False
     gap = right.x - left.right
     return -high <= gap <= _CELL_GAP * high and not walls[top:bottom, left.right : right.x].any()
