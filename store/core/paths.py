@@ -71,8 +71,11 @@ class DataDir:
     def create(self) -> DataDir:
         """Make the folders that are missing, 0700 each, and tighten the home folder itself.
 
-        Raises `SettingsError` for a folder of another user, who could read along or plant a token.
+        Raises `SettingsError` for a folder of another user, who could read along or plant a token, and for
+        one that holds other things and is open to others: a slip, and closing it may break what it is for.
         """
+        if self._is_of_other_things():
+            raise SettingsError(f"{self.home} holds other files; choose a new or an empty folder for a home")
         inner = (self.spool, self.media, self.attachments, self.backups, self.logs, self.models)
         for folder in (self.home, *inner):
             folder.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
@@ -80,6 +83,13 @@ class DataDir:
                 raise SettingsError(f"{folder} belongs to another user; choose a home folder of your own")
             folder.chmod(DIRECTORY_MODE)
         return self
+
+    def _is_of_other_things(self) -> bool:
+        if sys.platform == "win32" or not self.home.is_dir() or not self.home.stat().st_mode & 0o077:
+            return False
+        inside = {path.name for path in self.home.iterdir()}
+        own = {self.database.name, self.config.name, self.token.name, self.spool.name, self.media.name}
+        return bool(inside) and not inside & own
 
 
 def default_home() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -138,3 +139,18 @@ def test_every_setting_has_a_default_and_a_sentence_of_help() -> None:
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         Settings().web.port = 1  # type: ignore[misc]
+
+
+def test_a_folder_of_other_things_is_not_taken_for_a_home(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    folder.chmod(0o755)
+    (folder / "letter.txt").write_text("Dear Ana", encoding="utf-8")
+    with pytest.raises(SettingsError, match="holds other files"):
+        DataDir(folder).create()
+    assert [path.name for path in folder.iterdir()] == ["letter.txt"]
+    assert folder.stat().st_mode & 0o777 == 0o755
+    (folder / "letter.txt").unlink()
+    assert DataDir(folder).create().spool.is_dir(), "an empty one is"
+    folder.chmod(0o755)
+    assert DataDir(folder).create().spool.is_dir(), "and one's own that was opened to others"
