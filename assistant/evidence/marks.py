@@ -5,7 +5,8 @@ cited        the sentence cites frames; its words that stand there are its `on_f
 not_on_frame a quote given for it, or a quotation, figure, date, time, address or name in it, stands
              on none of the frames it cites, or in another row of a table than it names: `missing`
 no_source    it cites nothing; `missing` are its quotations, figures, dates, addresses and names
-seen         the same words, where the model was shown the picture of a cited frame; quotes stay as they are
+seen         the same words, where the model was shown the picture of a cited frame: it may see what was not
+             read, so they are named; quotes stay as they are
 measured     it cites nothing and tells durations and counts that code worked out
 ============ ===============================================================================
 

@@ -125,6 +125,8 @@ def check(
         claims = tuple(c for claim in claims if (c := _copied(claim, altered, beside)).citations or c.source)
     if off_screen:
         claims = off_screen.judged(claims)
+    # Without a model the answer says itself what was not found; a sentence that stands says that it was.
+    says_found = is_plain or any(claim.state == "cited" for claim in claims)
     if not opening and not marks.is_confirmed(claims):
         opening = text("unconfirmed", language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
@@ -133,7 +135,7 @@ def check(
         answer_md,
         evidence,
         tuple(marks.moved(claims, len(answer_md) - len(numbered.answer_md))),
-        tuple(filter(None, _warnings(turn, entries, numbered.unknown, is_plain=is_plain))),
+        tuple(filter(None, _warnings(turn, entries, numbered.unknown, says_found=says_found))),
         numbered.unknown,
         measured,
         said.response_id,
@@ -155,7 +157,9 @@ def _copied(claim: Claim, altered: Collection[int], beside: Mapping[str, Entry])
     return replace(claim, state="from_source", missing=(), source=kind, address=entry.address)
 
 
-def _warnings(turn: RunningTurn, entries: Sequence[Entry], unknown: int, *, is_plain: bool) -> Iterator[str]:
+def _warnings(
+    turn: RunningTurn, entries: Sequence[Entry], unknown: int, *, says_found: bool
+) -> Iterator[str]:
     """What is said beside an answer; "" for what there is no need to say. `unknown` is how many ids that it
     cites name nothing.
     """
@@ -163,7 +167,7 @@ def _warnings(turn: RunningTurn, entries: Sequence[Entry], unknown: int, *, is_p
     unread = sum(entry.frame.reading_id is None for entry in entries)
     yield from turn.warnings
     yield text("unknown_ids", language, count=unknown) if unknown else ""
-    yield "" if is_plain else coverage.not_found(turn.coverage, language)
+    yield "" if says_found else coverage.not_found(turn.coverage, language)
     yield text("unread", language, count=unread) if unread else ""
     if turn.ending:
         yield text("broke_off" if isinstance(turn.ending, ModelError) else "stopped", language)

@@ -24,7 +24,7 @@ from webapp.core.markdown import Mark, Marks
 _TAGS = {
     "not_on_frame": ("state warn", "quote_not_on_frame"),
     "no_source": ("hush", "no_source"),
-    "seen": ("state info", "seen"),
+    "seen": ("state warn", "seen"),
     "measured": ("state info", "measured"),
     "from_source": ("state info", "from_source"),
     "not_from_screen": ("state plain", "not_from_screen"),
@@ -139,8 +139,7 @@ def _inside(turn: TurnResult, claim: Claim, links: Links) -> Iterator[Mark]:
         yield Mark(claim.start, claim.end, "no-source")
         return
     places = [(place.start, place.end, place.n) for place in claim.on_frame if place.n in links.frames]
-    off_frame = () if claim.state == "seen" else claim.missing
-    missing = [(*span, 0) for words in off_frame if (span := _place(turn.answer_md, claim, words))]
+    missing = [(*span, 0) for words in claim.missing if (span := _place(turn.answer_md, claim, words))]
     for start, end, n in _joined(turn.answer_md, sorted([*places, *missing])):
         if n and n not in links.withdrawn and turn.model != "extractive":  # which is quotes, all of it
             words = turn.answer_md[start:end]
@@ -189,6 +188,7 @@ def _tag(turn: TurnResult, claim: Claim, withdrawn: frozenset[int], language: La
         "sources": source_names(replace(turn, sources=(claim.source,)) if claim.source else turn),
         "model": turn.model,
         "numbers": ", ".join(map(str, claim.seen)),
+        "words": _named(claim.missing),
     }
     return Tag(css_class, text(name, language, "marks", **values))
 

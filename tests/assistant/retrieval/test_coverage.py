@@ -82,7 +82,7 @@ def test_time_without_input_was_recorded_and_is_told_in_its_own_words(
 def test_every_cause_is_told_in_its_own_words(
     ask: Ask, afternoon_with_gaps: Afternoon, stub: StubModel, deps: TurnServices
 ) -> None:
-    stub.reply(reply("Pages [[e1]].", ("e1", "page 5")))
+    stub.reply(reply("It is on none of them."))
     result = ask("Where is the zeppelin?")
     english, chinese = told(result.coverage, "en"), told(result.coverage, "zh")
     assert english == {

@@ -61,7 +61,7 @@ def test_words_on_a_frame_lead_to_them_and_words_on_none_are_named() -> None:
     ("state", "missing", "expected"),
     [
         ("cited", (), ""),
-        ("seen", ("12",), '<span class="state info">seen by stub in picture 1</span>'),
+        ("seen", ("12",), '<span class="state warn">seen by stub in picture 1, not read there: 12</span>'),
         ("not_on_frame", (), '<span class="state warn">quote is not on the frame</span>'),
         ("no_source", ("Ana",), '<span class="state warn">no source: Ana</span>'),
         ("no_source", (), '<span class="hush">(no source)</span>'),
