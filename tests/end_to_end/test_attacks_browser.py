@@ -102,12 +102,11 @@ def battle(browser: Browser, database: Database, data_dir: DataDir) -> Iterator[
             origin, frame.id, code, lambda: eventually(lambda: seen.asked, what="a request")
         ) as site:
             yield Battle(found.context, found.page, shown, seen, site, database)
-        found.page.goto(shown)
-        assert SECRET in found.page.content()  # still signed in
-        found.page.goto(f"{origin}/launch?code={code}")
-        assert (
-            found.page.url.startswith(origin) and "launch" not in found.page.url
-        )  # the code was not used up
+        page = found.context.new_page()  # the other may still be on its way to where an attack sent it
+        page.goto(shown)
+        assert SECRET in page.content()  # still signed in
+        page.goto(f"{origin}/launch?code={code}")
+        assert page.url.startswith(origin) and "launch" not in page.url  # the code was not used up
         found.context.close()
 
 
