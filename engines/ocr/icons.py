@@ -44,7 +44,7 @@ def _is_icon(word: OcrWord, row: Sequence[OcrWord]) -> bool:
     if len(text) > _LETTERS or word.source != "read":
         return False
     if not any(map(str.isalnum, text)):
-        return True
+        return not text.isascii()  # what code begins with is: "//", ">>>"
     if is_cjk(text[0]):
         return len(text) == 1 and word.confidence < _SURE_HAN and not any(is_cjk(w.text[0]) for w in row)
     if len(text) > 1 and any(map(str.isdecimal, text)):

@@ -18,6 +18,7 @@ from tests.tables import for_each
         ("A", 14, 0.9, 12, "A beans today"),
         ("#", 14, 0.9, 12, "# beans today"),
         ("5€", 16, 0.5, 12, "5€ beans today"),
+        ("//", 14, 0.9, 12, "// beans today"),
         ("of", 14, 0.5, 5, "of beans today"),
     ],
 )
