@@ -201,14 +201,14 @@ def _on_the_row(word: OcrWord, scale: float, border: int, shape: tuple[int, ...]
 
 
 def _is_debris(row: Row, words: Sequence[OcrWord]) -> bool:
-    """An icon or a cursor that stands alone is taken for a sign ("@"), or, not surely, for a letter or two.
+    """An icon or a cursor that stands alone is taken for a sign ("©"), or, not surely, for a letter or two.
 
     Figures are read less surely, too, and so are words of other scripts: two letters of Chinese are a button.
     """
     if row.is_picture or row.box.w > _ALONE * row.box.h:
         return False
     text = line_of(words).text
-    if len(text) == 1 and not text.isalnum():
+    if len(text) == 1 and not text.isalnum() and not text.isascii():  # "}" ends a block of code
         return text not in check_boxes.MARKS
     is_figure = len(text) > 1 and any(character.isdecimal() for character in text)
     return confidence(words) < _SURE_ALONE and not is_figure and not any(map(is_not_latin, text))
