@@ -94,7 +94,7 @@ lock:
 	$(UV) pyproject.toml --output-file requirements.lock
 	$(UV) pyproject.toml --extra bundled-ocr --constraint requirements.lock --output-file requirements-ocr.lock
 	$(UV) pyproject.toml --extra encryption --constraint requirements.lock --output-file requirements-encryption.lock
-	$(UV) pyproject.toml --extra bundled-ocr --extra encryption --extra test --constraint requirements.lock --output-file requirements-test.lock
+	$(UV) pyproject.toml --extra bundled-ocr --extra encryption --extra secrets --extra test --constraint requirements.lock --output-file requirements-test.lock
 	# Deleting from the text index leaves a read open in SQLite 3.54.0, and the log is never truncated.
 	echo 'apsw-sqlite3mc!=3.54.0.0' | $(UV) - --no-annotate --output-file requirements-sqlite3mc.lock
 	$(UV) --group audit --output-file requirements-audit.lock

@@ -23,7 +23,7 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.reading import remote
 from ingest.reading.backlog import Backlog
 from ingest.reading.embedding import frames_told
-from ingest.reading.reader import ReaderLoop, draft_of, store_lines, told_before
+from ingest.reading.reader import ReaderLoop, store_lines, told_before
 from ingest.reading.remote import Answer, Order
 from store.core.errors import MediaGone, StoreBusy
 from store.frames import frames
@@ -160,8 +160,9 @@ class ClusterReading(StepLoop):
         self._failures = 0
         try:
             assert self._local.versions is not None
-            draft = draft_of(self._local.versions, answer.lines, answer.duration_ms)
-            store_lines(self._home, frame, draft, answer.lines, self._clock())
+            store_lines(
+                self._home, frame, self._local.versions, answer.lines, answer.duration_ms, self._clock()
+            )
             self._stats.count("read")
         finally:
             self._backlog.done(frame)

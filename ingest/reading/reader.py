@@ -31,6 +31,7 @@ from ingest.reading import urls
 from ingest.reading.backlog import Backlog
 from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader
 from ingest.reading.page_text import Told, told_of
+from ingest.reading.secret_masking import open_mask
 from store.core.database import Database
 from store.core.errors import MediaGone, NotFound, StoreBusy
 from store.core.paths import replace_file
@@ -125,6 +126,8 @@ class ReaderLoop(StepLoop):
     def _open(self) -> None:
         self._next_open_s = time.monotonic() + ENGINE_RETRY_S
         try:
+            if self._home.settings.privacy.mask_secrets:
+                open_mask()
             self._engine = self._open_engine()
         except Exception as error:
             # Loading foreign code: whatever it raises, frames are still to be stored and found.
@@ -183,7 +186,7 @@ class ReaderLoop(StepLoop):
             )
             duration_ms = round((time.monotonic() - started) * 1000)
             assert self.versions is not None
-            store_lines(self._home, frame, draft_of(self.versions, lines, duration_ms), lines, self._clock())
+            store_lines(self._home, frame, self.versions, lines, duration_ms, self._clock())
             self._stats.count("read")
         except MediaGone as error:
             self._gone(frame, error)
@@ -236,8 +239,13 @@ def told_before(database: Database, frame: FrameRow) -> tuple[list[PageText], li
     return pages, [OcrWord(w.text, Box(*w.box), w.confidence or 1.0, w.source, w.checked) for w in told]
 
 
-def store_lines(home: Home, frame: FrameRow, draft: TextDraft, lines: Sequence[OcrLine], now_ms: int) -> None:
+def store_lines(
+    home: Home, frame: FrameRow, by: Versions, lines: Sequence[OcrLine], duration_ms: int, now_ms: int
+) -> None:
     """Let this be the text of a frame, with the addresses in it; nothing if it was deleted meanwhile."""
+    if home.settings.privacy.mask_secrets:
+        lines = open_mask()(lines)
+    draft = _draft_of(by, lines, duration_ms)
     addresses = urls.urls_in_text(line.text for line in lines)
     address = None
     if frame.browser_url is None:
@@ -251,7 +259,7 @@ def store_lines(home: Home, frame: FrameRow, draft: TextDraft, lines: Sequence[O
             segments.rebuild(connection, frame.captured_ms, frame.ended_ms + 1)
 
 
-def draft_of(by: Versions, lines: Iterable[OcrLine], duration_ms: int) -> TextDraft:
+def _draft_of(by: Versions, lines: Iterable[OcrLine], duration_ms: int) -> TextDraft:
     """What an engine read, as it is stored."""
     return TextDraft(
         tuple(map(_draft, without_icons(with_ticks(lines)))), by.label, "+".join(by.languages), duration_ms

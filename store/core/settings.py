@@ -219,6 +219,11 @@ class PrivacySettings:
     mask_maybe_private: bool = _setting(
         True, "Black out windows of browsers that nothing tells to be ordinary."
     )
+    mask_secrets: bool = _setting(
+        False,
+        "Mask in the text of frames what looks like a key, a token or a password; pictures still show it, "
+        "and what reading garbles is missed. Needs pip install 'recollect[secrets]'.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,13 @@ from PIL import Image, ImageDraw, ImageFont
 from engines.ocr.protocol import OcrEngine, OcrError, OcrUnavailable, open_ocr
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
+from ingest.reading import reader
 from ingest.reading.backlog import Backlog
 from ingest.reading.reader import DEATHS, RETRY_AFTER_MS, CrashGuard, ReaderLoop
+from ingest.reading.secret_masking import Mask
 from ingest.worker.assembly import engine_of
 from store.core import preferences
+from store.core.settings import PrivacySettings, Settings
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
@@ -159,6 +163,35 @@ def test_without_an_engine_frames_wait_and_are_read_when_it_comes(
     desk.work()
     assert fresh(home, frame).status == "searchable"
     assert desk.stats.known.engine_problem == ""
+
+
+def masking(home: Home) -> Home:
+    return replace(home, settings=Settings(privacy=PrivacySettings(mask_secrets=True)))
+
+
+def test_where_it_is_wanted_a_secret_is_neither_stored_nor_found(home: Home) -> None:
+    frame = store_frame(home.database, home.data_dir)
+    address = "https://example.com/?key=ghp_1Xb8Kd93mQz7Lw2Rt5Yv6Np4Hs0Gc3Fj9Ae1"
+    desk = Desk(masking(home), opener(ScriptedEngine(f"Password: kestrel-Oak7\n{address}\nnext week")))
+    desk.work()
+    reading = readings.current_reading(home.database, frame.id)
+    assert reading is not None
+    assert [line.text for line in reading.lines] == ["Password: ••••", "••••", "next week"]
+    assert [found(home, words) for words in ("kestrel", "oak7", "example")] == [[], [], []]
+    assert found(home, "next") == [frame.id]
+
+
+def test_nothing_is_read_where_secrets_cannot_be_masked(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "open_mask", no_library)
+    frame = store_frame(home.database, home.data_dir)
+    desk = Desk(masking(home), opener(ScriptedEngine("Password: kestrel-Oak7")))
+    desk.work()
+    assert fresh(home, frame).reading_state == "unavailable"
+    assert "recollect[secrets]" in desk.stats.known.engine_problem
+
+
+def no_library() -> Mask:
+    raise OcrUnavailable("pip install 'recollect[secrets]'")
 
 
 def test_an_engine_that_breaks_while_it_opens_is_a_problem_that_is_said(home: Home) -> None:
