@@ -1,4 +1,4 @@
-"""What a model says when it wants tools, in its own format: native, or one of the three texts."""
+"""What a model says when it wants tools, in its own format: native, or one of the texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.stub_model import StubModel
 
-FORMS = ("", "functionary", "command-r", "llama31")
+FORMS = ("", "functionary", "command-r", "llama31", "hermes")
 """'' is native."""
 
 Wanted = tuple[str, Mapping[str, Any]]
@@ -18,6 +18,7 @@ _BROKEN = {
     "functionary": "<function=calculator>{'expression': '2+2'}</function>",
     "command-r": '<|START_ACTION|>[{"tool_name": "calculator", "parameters": {2+2}}]<|END_ACTION|>',
     "llama31": '<|python_tag|>{"name": "calculator", "parameters": {2+2}}',
+    "hermes": '<tool_call>{"name": "calculator", "arguments": {2+2}}</tool_call>',
 }
 
 
@@ -53,5 +54,8 @@ def written(form: str, wanted: tuple[Wanted, ...]) -> str:
     if form == "command-r":
         calls = [{"tool_name": name, "parameters": given} for name, given in wanted]
         return f"Action: ```json\n{json.dumps(calls)}\n```"
+    if form == "hermes":
+        calls = [{"name": name, "arguments": given} for name, given in wanted]
+        return "\n".join(f"<tool_call>\n{json.dumps(call)}\n</tool_call>" for call in calls)
     calls = [{"name": name, "parameters": given} for name, given in wanted]
     return "<|python_tag|>" + "; ".join(json.dumps(call) for call in calls)

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass, replace
 from functools import partial
@@ -232,15 +232,19 @@ class ChatModels:
         entry = self._entries.get(name)
         return None if entry is None else self._report(entry, self.timeout_s, forget=True)
 
-    def note_answer(self, name: str, *, without_tools: bool) -> None:
-        """Keep what an answer showed: that the model was not held to a schema, and was asked `without_tools`
-        because its endpoint refused them.
+    def note_answer(self, name: str, *, without_tools: bool, called_as: Collection[str] = ()) -> None:
+        """Keep what an answer showed: that the model was not held to a schema, was asked `without_tools`
+        because its endpoint refused them, or wrote all its calls as text (`called_as` has their formats).
         """
         entry = self._entries.get(name)
         if entry is None or entry.model is None:
             return
         is_loose = entry.model.format_level > 0 and entry.endpoint.supports_json_schema
-        shown = Abilities(False if without_tools else None, supports_json_schema=False if is_loose else None)
+        shown = Abilities(supports_json_schema=False if is_loose else None)
+        if without_tools:
+            shown = replace(shown, supports_tools=False)
+        elif called_as and not {"", entry.endpoint.tool_format} & set(called_as):
+            shown = replace(shown, supports_tools=True, tool_format=min(called_as))
         found = shown.over(entry.endpoint.found)
         if found != entry.endpoint.found:
             self._learn(entry, found, entry.endpoint.model)

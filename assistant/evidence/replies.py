@@ -59,6 +59,19 @@ def is_whole(text: str) -> bool:
     return _structured(text) is not None
 
 
+def is_object(text: str) -> bool:
+    """Whether a text is that object, and not only has it: nothing in it is a call."""
+    return bool(_STARTS_OBJECT.match(text)) and is_whole(text)
+
+
+def has_answer(text: str) -> bool:
+    """Whether a completion's text holds an answer."""
+    try:
+        return bool(read_reply(text))
+    except ModelMalformed:
+        return False
+
+
 def _structured(text: str) -> Reply | None:
     for found in _objects(text):
         answer = found.get("answer_md", found.get("answer"))
@@ -135,36 +148,35 @@ _UNFINISHED_CHARS = 64
 class StreamBuffer:
     """An answer as it comes. `text` is all of it so far, `shown` what of it may be seen."""
 
-    form: str = ""
     text: str = ""
     shown: str = ""
 
     def add(self, piece: str) -> str:
         """What may be seen beyond what was shown before."""
         self.text += piece
-        now = visible_text(self.text, self.form)
+        now = visible_text(self.text)
         if not now.startswith(self.shown):
             return ""
         fresh, self.shown = now[len(self.shown) :], now
         return fresh
 
 
-def visible_text(text: str, form: str = "") -> str:
-    """The part of an unfinished answer that may be shown. `form` is the format of its calls."""
-    return _finished(_MARK.sub("", _said(text, form)))
+def visible_text(text: str) -> str:
+    """The part of an unfinished answer that may be shown."""
+    return _finished(_MARK.sub("", _said(text)))
 
 
-def said_so_far(text: str, form: str = "") -> str:
+def said_so_far(text: str) -> str:
     """The same with its citation marks, for the checks of an answer that broke off."""
-    return _finished(_said(text, form))
+    return _finished(_said(text))
 
 
-def _said(text: str, form: str) -> str:
+def _said(text: str) -> str:
     said = _THINKING.sub("", text)
     if _STARTS_OBJECT.match(said):
         found = _ANSWER.search(said)
         return decoded(found[1]) if found else ""
-    return parsing.certain_prose(said, form) if form else said
+    return parsing.certain_prose(said)
 
 
 def _finished(said: str) -> str:

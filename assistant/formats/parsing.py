@@ -1,4 +1,4 @@
-"""How the text of a model becomes tool calls: three text formats, and the native one.
+"""How the text of a model becomes tool calls: the text formats, and the native one.
 
     parse(text, "llama31", {"get_frame": schema}) -> Parsed(prose, calls, errors)
 
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from assistant.formats import text_formats
@@ -24,14 +25,11 @@ MAX_BYTES = 65_536
 
 
 class _Format(NamedTuple):
-    """How models write calls into a text. `markers` are what calls begin with, `whole` what an output begins
-    with that may be calls as a whole; `call` is how one is written with its `name` (`quoted` in JSON) and its
-    `arguments`, and `help` how a model is told so.
+    """How models write calls into a text: `call` is how one is written with its `name` (`quoted` in JSON) and
+    its `arguments`, and `help` how a model is told so.
     """
 
     read: Callable[[Reader], None]
-    markers: re.Pattern[str]
-    whole: str | None
     call: str
     help: str
 
@@ -39,24 +37,23 @@ class _Format(NamedTuple):
 _FORMATS = {
     "functionary": _Format(
         text_formats.read_functionary,
-        text_formats.FUNCTIONARY,
-        None,
         "<function={name}>{arguments}</function>",
         "To call a tool, write nothing else than {example}, several in a row for several calls.",
     ),
     "command-r": _Format(
         text_formats.read_command_r,
-        text_formats.COMMAND_R,
-        "[",
         'Action: ```json\n[{{"tool_name": {quoted}, "parameters": {arguments}}}]\n```',
         "To call tools, write nothing else than Action: and a fenced block of JSON:\n{example}",
     ),
     "llama31": _Format(
         text_formats.read_llama31,
-        text_formats.LLAMA31,
-        "{",
         '<|python_tag|>{{"name": {quoted}, "parameters": {arguments}}}',
         "To call a tool, write nothing else than <|python_tag|> and one JSON object: {example}",
+    ),
+    "hermes": _Format(
+        text_formats.read_hermes,
+        '<tool_call>\n{{"name": {quoted}, "arguments": {arguments}}}\n</tool_call>',
+        "To call tools, write nothing else than JSON objects, each in its tag:\n{example}",
     ),
 }
 FORMATS: tuple[str, ...] = tuple(_FORMATS)
@@ -75,6 +72,28 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
         with suppress(Stop):
             read(reader)
     return reader.parsed
+
+
+def parse_any(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
+    """The same of a model that may write its calls in any format, whatever is known of it: those in `form`,
+    which it was told, "" for none; of the others those that can be made.
+
+    What else is markup of a call is left out, with all behind it: nobody is shown it.
+    """
+    said = text_formats.END_TOKENS.sub("", text).strip()
+    if form:
+        parsed = parse(text, form, known_tools)
+        if parsed.wanted:
+            return replace(parsed, form=form)
+        said = parsed.prose
+    for other in FORMATS:
+        parsed = parse(text_formats.unfenced(said), other, known_tools)
+        if parsed.calls:
+            return replace(parsed, form=other)
+    marker = text_formats.first_marker(said, text_formats.ANY)
+    prose = said[: marker.start()].strip() if marker else said
+    prose = "" if text_formats.is_nothing_but_calls(text_formats.unfenced(prose)) else prose
+    return Parsed(prose, has_lost=prose != said)
 
 
 # -- told in a prompt -------------------------------------------------------------------------
@@ -123,23 +142,23 @@ def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[
 # A marker comes in pieces. Whatever could still become one is held back until it cannot, so what was shown
 # once always stays the beginning of the prose that `parse` gives in the end.
 
-_TAG_BEGUN = r"<[|/]?[\w=.-]*\|?"
+_TAG_BEGUN = r"<[|｜/]?[\w=.▁-]*[|｜]?|\[[A-Z_]*"
 _ACTION_BEGUN = rf"A(?:c(?:t(?:i(?:on?)?)?)?)?|Action:\s*(?:`{{1,2}}|```(?:j|js|jso)?|{_TAG_BEGUN})?"
 _FENCE_BEGUN = r"^ {0,3}(?:`{1,2}|```(?:j|js|jso|json)?[ \t]*)"
+_MAY_BE_CALLS = re.compile(r"\s*(?:```\w*\s*)?(?:\{|\[\s*(?:[{\]]|\Z)|\Z)")
+"""How an output begins that may be calls as a whole."""
 _BEGUN = re.compile(rf"(?:{_TAG_BEGUN}|{_ACTION_BEGUN}|{_FENCE_BEGUN})\Z", re.MULTILINE)
 
 
-def certain_prose(text: str, form: str) -> str:
-    """The part of an unfinished output that is prose for certain, trimmed."""
-    how = _FORMATS[form]
-    if how.whole and text.lstrip().startswith(how.whole):
+def certain_prose(text: str) -> str:
+    """The part of an unfinished output that is prose for certain, whatever format calls are in; trimmed."""
+    if _MAY_BE_CALLS.match(text):
         return ""
-    marker = text_formats.first_marker(text, how.markers)
+    marker = text_formats.first_marker(text, text_formats.ANY)
     text = text[: marker.start()] if marker else text
     begun = _BEGUN.search(text)
     end = begun.start() if begun else len(text)
-    text = text[: min(end, _open_plain_fence(text))] if form == "command-r" else text[:end]
-    return (text_formats.END_TOKENS.sub("", text) if form == "llama31" else text).strip()
+    return text_formats.END_TOKENS.sub("", text[: min(end, _open_plain_fence(text))]).strip()
 
 
 def _open_plain_fence(text: str) -> int:

@@ -32,10 +32,16 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a model said, and what it wants called, in order."""
+    """What a model said, and what it wants called, in order.
+
+    `form` is the text format of the calls, "" for the endpoint's own; with `has_lost` there was markup of
+    calls that cannot be made.
+    """
 
     prose: str
     wanted: tuple[Call, ...] = ()
+    form: str = ""
+    has_lost: bool = False
 
     @property
     def calls(self) -> list[Call]:

@@ -1,4 +1,4 @@
-"""The three formats in which models write calls into their text, each with its grammar.
+"""The formats in which models write calls into their text, each with its grammar.
 
 Every reader sets the prose, takes the calls in, and raises `Stop` where nothing more can be read.
 """
@@ -267,3 +267,56 @@ def _read_body(reader: Reader) -> None:
         reader.expect(")")
     else:
         raise Broken("malformed", "Only a call may stand behind the tag; code is never run.")
+
+
+# -- Hermes, as Qwen and many others write it ---------------------------------------------------
+#
+# An object in a tag of its own; Mistral's models write an array behind a word.
+#
+#     output = [ prose ] , ( tagged , { tagged } | "[TOOL_CALLS]" , array )
+#     tagged = "<tool_call>" , OBJECT , "</tool_call>"
+
+_TOOL_CALL = re.compile(r"<tool_call>")
+HERMES = outside_fences(r"<tool_call>|\[TOOL_CALLS\]")
+
+
+def read_hermes(reader: Reader) -> None:
+    marker = first_marker(reader.text, HERMES)
+    if marker is None:
+        return
+    reader.prose, reader.at = reader.text[: marker.start()], marker.end()
+    if marker[0] == "[TOOL_CALLS]":
+        reader.attempt(reader.json_calls)
+        return
+    reader.at = marker.start()
+    while reader.match(_TOOL_CALL) and reader.attempt(partial(_tool_call, reader)):
+        pass
+
+
+def _tool_call(reader: Reader) -> None:
+    if not reader.starts("{"):
+        raise Broken("malformed", "An object is expected in this tag.", reader.at)
+    reader.json_calls()
+    reader.expect("</tool_call>")
+
+
+# -- any of them, and those that are read by none -----------------------------------------------
+
+ANY = outside_fences(
+    rf"<function_calls>|<function={NAME}>|<tool_call|\[TOOL_CALLS\]|<\|python_tag\|>|<[|｜]tool[\w▁ ]*[|｜]>"
+    rf"|(?:Action:\s*)?{re.escape(_START)}|Action:\s*```json"
+)
+_WHOLE_FENCE = re.compile(r"\A\s*```\w*[ \t]*\n(.*?)\n[ \t]*```\s*\Z", re.DOTALL)
+
+
+def unfenced(text: str) -> str:
+    """What stands in a fence that is all of a text; any other text as it is."""
+    fence = _WHOLE_FENCE.match(text)
+    return fence[1] if fence else text
+
+
+def is_nothing_but_calls(text: str) -> bool:
+    """Whether a text is made of JSON objects that are calls, of whatever tool."""
+    values = _values(text)
+    calls = [call for value in values for call in (value if isinstance(value, list) else [value])]
+    return bool(calls) and all(map(is_call, calls))

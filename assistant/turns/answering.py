@@ -173,9 +173,9 @@ def _warnings(
         yield text("broke_off" if isinstance(turn.ending, ModelError) else "stopped", language)
 
 
-def partial_completion(said: str, plan: TurnPlan, form: str) -> Completion | None:
+def partial_completion(said: str, plan: TurnPlan) -> Completion | None:
     """As much of an answer as was said before it ended early; None for nothing."""
-    answer = said if replies.is_whole(said) else replies.said_so_far(said, form)
+    answer = said if replies.is_whole(said) else replies.said_so_far(said)
     return Completion(answer, None, plan.model.name) if answer.strip() else None
 
 

@@ -16,7 +16,7 @@ from assistant.core.egress_log import SentLedger, total_of
 from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
 from assistant.evidence.off_screen import Item, OffScreen
-from assistant.evidence.replies import StreamBuffer
+from assistant.evidence.replies import StreamBuffer, has_answer
 from assistant.formats.parsing import Call, Parsed, call_as_text
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
 from assistant.retrieval.retrieval import Entry, Retrieval
@@ -34,7 +34,7 @@ from assistant.turns.plan import CheckedAnswer, RunningTurn
 from assistant.turns.tool_execution import carry_out
 from engines.cancellation import Cancelled, iterate_until_cancelled
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ChatModel, Completion, ContextTooLong, ModelError
+from engines.chat.protocol import ChatModel, Completion, ContextTooLong, ModelError, ModelSilent
 from store.chats import tool_calls
 
 MAX_SHRINKS = 2
@@ -64,7 +64,7 @@ def ask(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> Generator[Tu
         completion = yield from _rounds(session)
     except (ModelError, Cancelled) as ending:
         tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
-        completed = partial_completion(session.heard.text, turn.plan, session.form)
+        completed = partial_completion(session.heard.text, turn.plan)
         if completed is None:
             turn.refusal = session.refusal_of_tools(ending)
             session.warn()
@@ -132,19 +132,31 @@ def _rounds(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
         first = session.plan.request.first_call if iteration == 1 else None
         completion, reply = _as_requested(session, first) if first else (yield from _generate(session))
         if not reply.wanted:
-            if reply.prose:
+            if not reply.has_lost and has_answer(reply.prose):
                 return replace(completion, text=reply.prose)
-            break  # neither a call nor an answer
+            session.is_silent = True
+            break
         results = yield from carry_out(session, iteration, reply)
         session.rounds += tool_execution.result_messages(
-            reply, completion, results, session.form, as_text=not session.endpoint.supports_tool_role
+            reply,
+            results,
+            session.form,
+            written=completion.text,
+            as_text=not session.endpoint.supports_tool_role,
         )
     else:
         if rounds:
             session.turn.warnings.append(text("capped", session.plan.language, count=rounds))
+    return (yield from _last(session))
+
+
+def _last(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
+    """The answer without tools. It is asked for again where the model has said nothing for the first time."""
     if session.tools:
         session.close_tools()
     completion, reply = yield from _generate(session)
+    if not has_answer(reply.prose) and not session.is_silent:
+        completion, reply = yield from _generate(session)
     return replace(completion, text=reply.prose)
 
 
@@ -154,7 +166,7 @@ def _as_requested(session: ModelSession, call: Call) -> tuple[Completion, Parsed
     if all(tool.name != call.name for tool in session.tools):
         call = replace(call, error=f"There is no tool {call.name!r}.")
     called = call_as_text(call.name, call.arguments, session.form)
-    return Completion(called, None, session.plan.model.name), Parsed("", (call,))
+    return Completion(called, None, session.plan.model.name), Parsed("", (call,), session.form)
 
 
 def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Completion, Parsed]]:
@@ -163,9 +175,12 @@ def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Complet
     session.parts += 1
     yield session.turn.status("thinking", model=plan.model.name)
     session.fit()
+    completion = Completion("", None, plan.model.name)
     for shrinks_left in range(MAX_SHRINKS, -1, -1):
         try:
             completion = yield from _streamed(session)
+            break
+        except ModelSilent:
             break
         except ContextTooLong:
             left_out, shortened = session.left_out, session.shortened
@@ -174,14 +189,20 @@ def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Complet
             told = {"left_out": session.left_out - left_out, "shortened": session.shortened - shortened}
             if any(told.values()):
                 yield ShortenedEvent(**told, message=text("shortened", plan.language, **told))
-    return completion, tool_execution.read(completion, session.tools, session.form)
+    reply = tool_execution.read(completion, session.tools, session.form)
+    if reply.calls:
+        session.turn.called_as.add(reply.form)
+    if reply.form and not session.form:  # told again as the endpoint's own, which have ids of their own
+        named = (replace(call, id=f"w{session.parts}_{n}") for n, call in enumerate(reply.wanted, 1))
+        reply = replace(reply, wanted=tuple(named))
+    return completion, reply
 
 
 def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
     """The answer to one request, its words told as they come."""
     turn, services, messages = session.turn, session.turn.services, session.messages
     turn.stop.check()
-    session.heard = StreamBuffer(session.form)
+    session.heard = StreamBuffer()
     ledger = SentLedger(
         turn.database,
         services.clock,

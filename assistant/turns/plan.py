@@ -233,6 +233,8 @@ class RunningTurn:
     sources: tuple[str, ...] = ()
     ending: ModelError | Cancelled | None = None
     refusal: ModelError | None = None
+    called_as: set[str] = field(default_factory=set)
+    """The formats in which its model called tools, "" for its endpoint's own."""
 
     @property
     def database(self) -> Database:

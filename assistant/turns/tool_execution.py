@@ -17,8 +17,8 @@ from assistant.core.models import ChatModels
 from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
 from assistant.core.texts import neutralized
 from assistant.evidence.off_screen import SOURCE_OF
-from assistant.evidence.replies import visible_text
-from assistant.formats.parsing import MAX_CALLS, Call, Parsed, parse, parse_message
+from assistant.evidence.replies import is_object, visible_text, without_thinking
+from assistant.formats.parsing import MAX_CALLS, Call, Parsed, call_as_text, parse_any, parse_message
 from assistant.tools.context import Findings, ToolContext
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes
 from assistant.tools.tool import Tool, ToolFailed
@@ -55,7 +55,7 @@ def carry_out(
         replace(wanted, arguments=session.findings.resolved(wanted.arguments)) for wanted in reply.wanted
     ]
     new = [_new_call(session, iteration, wanted) for wanted in calls_wanted]
-    new[0] = replace(new[0], said=visible_text(reply.prose, session.form))
+    new[0] = replace(new[0], said=visible_text(reply.prose))
     calls = tool_calls.add(session.database, session.turn.stored.id, new, session.turn.now_ms())
     wanted_by_id = {wanted.id: wanted for wanted in calls_wanted}
     for call in calls:
@@ -239,25 +239,29 @@ ALIASES: Mapping[str, str] = {"get_current_time": "get_current_datetime"}
 
 
 def read(completion: Completion, tools: Sequence[Tool], form: str) -> Parsed:
-    """What a completion says and wants, unusable calls included. Raises nothing, whatever it holds."""
+    """What a completion says and wants, unusable calls included. Raises nothing, whatever it holds.
+
+    Calls that a model writes as text count whatever is known of it: many a server passes them on unread.
+    """
     known = {tool.name: tool.parameters for tool in tools}
     known |= {alias: known[name] for alias, name in ALIASES.items() if name in known}
-    if form:
-        parsed = parse(completion.text, form, known)
-    else:
-        parsed = parse_message({"content": completion.text, "tool_calls": completion.tool_calls}, known)
+    said = without_thinking(completion.text)
+    parsed = parse_message({"content": said, "tool_calls": completion.tool_calls}, known)
+    if not parsed.wanted and not is_object(said):
+        parsed = parse_any(said, form, known)
     wanted = parsed.wanted[: MAX_CALLS + 1]
     return replace(parsed, wanted=tuple(replace(c, name=ALIASES.get(c.name, c.name)) for c in wanted))
 
 
 def result_messages(
-    reply: Parsed, completion: Completion, results: Mapping[str, str], form: str, *, as_text: bool = False
+    reply: Parsed, results: Mapping[str, str], form: str, *, written: str = "", as_text: bool = False
 ) -> list[Message]:
-    """The messages that repeat the calls and give their results, by the id of the call; `as_text` for a
-    model that calls natively and knows no messages of a tool.
+    """The messages that repeat the calls and give their results, by the id of the call. `form` is the text
+    format that the model was told, "" for the endpoint's own, and `written` its calls in that; `as_text` for
+    a model that calls natively and knows no messages of a tool.
     """
     if form or as_text:
-        called = completion.text if form else "\n".join(_as_text(reply))
+        called = written if form and reply.form else "\n".join(_as_text(reply, form))
         lines = [
             json.dumps({"tool_call_id": call.id, "name": call.name}) + "\n" + results[call.id]
             for call in reply.wanted
@@ -273,12 +277,13 @@ def result_messages(
     ]
 
 
-def _as_text(reply: Parsed) -> Iterator[str]:
+def _as_text(reply: Parsed, form: str) -> Iterator[str]:
     """What was said and called, for a model that is not told of its calls as such."""
     if reply.prose:
         yield reply.prose
     for call in reply.wanted:
-        yield json.dumps({"id": call.id, "name": call.name, "arguments": dict(call.arguments)})
+        plain = json.dumps({"id": call.id, "name": call.name, "arguments": dict(call.arguments)})
+        yield call_as_text(call.name, call.arguments, form) or plain
 
 
 def result_of(call: ToolCall) -> str:

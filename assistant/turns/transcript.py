@@ -16,7 +16,7 @@ from typing import Any, cast
 from assistant.core.models import AnyModel
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
-from assistant.formats.parsing import Call, Parsed, call_as_text
+from assistant.formats.parsing import Call, Parsed
 from assistant.turns.model_session import Exchange
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.tool_execution import (
@@ -24,7 +24,7 @@ from assistant.turns.tool_execution import (
     result_of,
     result_text,
 )
-from engines.chat.protocol import Completion, Message, RequestedCall, Role
+from engines.chat.protocol import Message, RequestedCall, Role
 from engines.chat.responses import OpenAIResponsesModel
 from store.chats import conversations, records, tool_calls
 from store.chats.conversations import DELETED_ANSWER
@@ -196,9 +196,8 @@ def _told_again(calls: Sequence[ToolCall], form: str, *, as_text: bool) -> list[
     results = {
         want.id: result_text(without_cites(result_of(call))) for want, call in zip(wanted, calls, strict=True)
     }
-    written = "\n".join(call_as_text(want.name, want.arguments, form) for want in wanted)
     reply = Parsed(calls[0].said, tuple(wanted))
-    return result_messages(reply, Completion(written, None, ""), results, form, as_text=as_text)
+    return result_messages(reply, results, form, as_text=as_text)
 
 
 def without_cites(output: str) -> str:

@@ -122,7 +122,7 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
         checked = yield from _looked_and_asked(turn)
     if turn.usage:
         is_refused = isinstance(turn.refusal, ModelRefused)
-        turn.services.models.note_answer(plan.model.name, without_tools=is_refused)
+        turn.services.models.note_answer(plan.model.name, without_tools=is_refused, called_as=turn.called_as)
     return checked
 
 

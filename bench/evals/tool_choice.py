@@ -190,7 +190,9 @@ def _asked(deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], case: Case
         now = datetime.fromtimestamp(plan.now_ms / 1000, plan.zone).isoformat()
         told = result_text(json.dumps({"iso": now}))
         results = {each.id: told for each in said.wanted}
-        messages += tool_execution.result_messages(said, completion, results, form, as_text=as_text)
+        messages += tool_execution.result_messages(
+            said, results, form, written=completion.text, as_text=as_text
+        )
     return list(said.wanted)
 
 

@@ -41,6 +41,7 @@ from engines.chat.protocol import (
     ModelMalformed,
     ModelNoKey,
     ModelRefused,
+    ModelSilent,
     ModelStopped,
     ModelTimeout,
     ModelUnknown,
@@ -258,7 +259,7 @@ class OpenAIChatModel(ChatModel):
             return
         document = document_of(response)
         if not isinstance(document, dict):
-            raise ModelMalformed("the answer is no completion; is the base URL right?")
+            raise _no_completion()
         completion = self._completion(document)
         if completion.text:
             yield completion.text
@@ -335,6 +336,7 @@ class _ChunkAccumulator:
     finish: str = ""
     refusal: str = ""
     size: int = 0
+    is_completion: bool = False
 
     def add(self, chunk: Mapping[str, Any]) -> str:
         self.usage = usage_of(chunk.get("usage")) or self.usage
@@ -342,6 +344,7 @@ class _ChunkAccumulator:
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices:
             return ""
+        self.is_completion = True
         self.finish = _text(member(choices[0], "finish_reason")) or self.finish
         delta = member(choices[0], "delta") or member(choices[0], "message")
         calls = member(delta, "tool_calls")
@@ -358,7 +361,7 @@ class _ChunkAccumulator:
         if not text.strip() and not self.calls:
             if self.refusal:
                 raise ModelRefused(short(self.refusal))
-            raise ModelMalformed("the answer is empty; is the base URL right?")
+            raise ModelSilent("the answer is empty") if self.is_completion else _no_completion()
         if not self.finish:
             raise ModelUnreachable("the answer broke off before its end")
         calls = tuple(_call(call["id"], call["name"], call["arguments"]) for call in self.calls.values())
@@ -382,6 +385,10 @@ class _ChunkAccumulator:
         self.size += count
         if self.size > MAX_CHARS:
             raise ModelMalformed(f"the answer is longer than {MAX_CHARS:,} characters")
+
+
+def _no_completion() -> ModelMalformed:
+    return ModelMalformed("the answer is no completion; is the base URL right?")
 
 
 def _text(value: Any) -> str:

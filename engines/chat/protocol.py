@@ -267,6 +267,18 @@ class ModelMalformed(ModelError):
     code = "model_malformed"
 
 
+class ModelSilent(ModelMalformed):
+    """A completion came that says nothing and calls nothing."""
+
+
+class ModelBrokeOff(ModelUnreachable):
+    """An answer began, and was not brought to its end."""
+
+
+class ModelGarbled(ModelMalformed):
+    """A piece of a streamed answer cannot be read."""
+
+
 def object_schema(**properties: Schema) -> Schema:
     """The JSON schema of an object that has all of these properties and no others."""
     required = list(properties)

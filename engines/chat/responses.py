@@ -19,6 +19,7 @@ from engines.chat.protocol import (
     Message,
     ModelMalformed,
     ModelRefused,
+    ModelSilent,
     ModelUnreachable,
     RequestHook,
     Schema,
@@ -148,7 +149,7 @@ def completion_of(document: Mapping[str, Any], asked_model: str) -> Completion:
         refusals = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
         if refusals:
             raise ModelRefused(short(refusals[0]))
-        raise ModelMalformed("the answer is empty")
+        raise ModelSilent("the answer is empty")
     model, response_id = document.get("model"), document.get("id")
     is_cut = document.get("status") == "incomplete"
     return Completion(

@@ -43,7 +43,7 @@ def _setting(
     return field(default=default, metadata=metadata)
 
 
-ToolFormat = Literal["", "functionary", "command-r", "llama31"]
+ToolFormat = Literal["", "functionary", "command-r", "llama31", "hermes"]
 """How a model without calls of its own writes them; empty where its endpoint has them."""
 
 

@@ -8,7 +8,7 @@ from tests.tables import for_each
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}}
 
 
-@for_each("form", ["functionary", "command-r", "llama31"])
+@for_each("form", ["functionary", "command-r", "llama31", "hermes"])
 @for_each("arguments", [{"path": '/notes/计划 "a".txt', "lines": 3}, {"path": "</function>```\n"}, {}])
 def test_a_written_call_reads_as_itself(form: str, arguments: dict[str, object]) -> None:
     text = call_as_text("read_file", arguments, form)

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.core.texts import neutralized
-from assistant.formats.parsing import FORMATS, MAX_BYTES, Parsed, certain_prose, parse, parse_message
+from assistant.formats.parsing import (
+    FORMATS,
+    MAX_BYTES,
+    Parsed,
+    certain_prose,
+    parse,
+    parse_any,
+    parse_message,
+)
 from tests.factories import CASES as FOLDER
 from tests.tables import for_each
 
@@ -62,6 +70,7 @@ PIECES = st.sampled_from(
         "<function_calls>", "</function_calls>", '<invoke name="', '">', "</invoke>", '<parameter name="',
         "</parameter>", "<function=get_frame>", "</function>", '<function_call name="get_frame">',
         "</function_call>", "<|python_tag|>", "<|START_ACTION|>", "<|END_ACTION|>", "<|eom_id|>", "Action: ",
+        "<tool_call>", "</tool_call>", "[TOOL_CALLS]",
         "```json\n", "```\n", "\n",
         '{"name": "get_frame", "parameters": {"frame_id": 1}}', "[", "]", "{", "}",
         ",", ";", '"', "\\", "get_frame", "directly_answer", 'brave_search.call(query="', ")", "&lt;",
@@ -111,20 +120,19 @@ SHORT = [case for case in CASES["cases"] if len(output(case)) < 2_000]
 def test_what_was_shown_stays_the_beginning_of_the_prose(case: dict[str, Any]) -> None:
     text, form = output(case), case["format"]
     prose = parse(text, form, known(case)).prose
-    assert all(prose.startswith(certain_prose(text[:end], form)) for end in range(len(text) + 1))
+    assert all(prose.startswith(certain_prose(text[:end])) for end in range(len(text) + 1))
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @given(text=TEXTS)
 def test_no_markup_is_ever_shown(form: str, text: str) -> None:
     prose = parse(text, form, known({})).prose
-    assert all(prose.startswith(certain_prose(text[:end], form)) for end in range(len(text) + 1))
+    assert all(prose.startswith(certain_prose(text[:end])) for end in range(len(text) + 1))
 
 
 def test_prose_is_shown_as_it_comes() -> None:
     text = "You wrote `a < b` and then closed the laptop"
-    for form in FORMATS:
-        assert certain_prose(text, form) == text
+    assert certain_prose(text) == text
 
 
 @for_each("text", ["In [2026] it was 3.", "[2026]", "sshd[1234]: done", "arr[100] = 1", "[1][2]", "[e1]"])
@@ -132,3 +140,63 @@ def test_prose_is_shown_as_it_comes() -> None:
 def test_numbers_in_brackets_are_prose(form: str, text: str) -> None:
     assert parse(text, form, known({})) == Parsed(text)
     assert parse_message({"content": text}, known({})) == Parsed(text)
+
+
+# -- whatever was found out of a model ------------------------------------------------------
+
+CALL = '{"name": "get_frame", "arguments": {"frame_id": 42}}'
+WRITTEN = {
+    f"<tool_call>\n{CALL}\n</tool_call>": "hermes",
+    f"Ich sehe nach.\n<tool_call>{CALL}": "hermes",
+    f"[TOOL_CALLS][{CALL}]": "hermes",
+    f"[{CALL}]": "command-r",
+    f"```json\n[{CALL}]\n```": "command-r",
+    f"```json\n{CALL}\n```": "llama31",
+    f"```\n{CALL}\n```": "llama31",
+    f"{CALL}<|eot_id|>": "llama31",
+    '<function=get_frame>{"frame_id": "42"}</function>': "functionary",
+    f"<|START_ACTION|>[{CALL}]<|END_ACTION|>": "command-r",
+}
+
+
+@for_each(("text", "form"), WRITTEN.items())
+@for_each("told", ["", "llama31"])
+def test_a_call_is_read_in_whatever_format_it_is_written(text: str, form: str, told: str) -> None:
+    parsed = parse_any(text, told, known({}))
+    assert [(call.name, call.arguments) for call in parsed.calls] == [("get_frame", {"frame_id": 42})]
+    assert parsed.form in (form, told) and "{" not in parsed.prose
+
+
+@for_each(
+    ("text", "prose"),
+    [
+        ('<tool_call>{"name": "make_coffee", "arguments": {}}</tool_call>', ""),
+        ('Gleich.\n<tool_call>{"name": "get_frame", "argum', "Gleich."),
+        ('[{"name": "make_coffee", "parameters": {}}]', ""),
+        ('```json\n{"name": "make_coffee", "arguments": {}}\n```', ""),
+        ("好的。<｜tool▁calls▁begin｜>get_frame", "好的。"),
+        ("<tool_call>get_frame\n<arg_key>frame_id</arg_key></tool_call>", ""),
+    ],
+)
+def test_markup_of_a_call_that_cannot_be_made_is_left_out(text: str, prose: str) -> None:
+    assert parse_any(text, "", known({})) == Parsed(prose, has_lost=True)
+
+
+@for_each(
+    "text",
+    [
+        "The crane comes at 07:30 [[e1]].",
+        "[2026] was wet. [e1]",
+        "A call looks like this:\n```json\n" + CALL + "\n```\nand is made by the model.",
+        'He is listed: [{"name": "Ada", "age": 36}]',
+        "Write `a < b` and [TODO] notes.",
+    ],
+)
+def test_an_answer_stays_as_it_is(text: str) -> None:
+    assert parse_any(text, "", known({})) == Parsed(text)
+
+
+@given(text=TEXTS)
+def test_what_is_shown_of_any_output_is_the_beginning_of_what_it_says(text: str) -> None:
+    prose = parse_any(text, "", known({})).prose
+    assert all(prose.startswith(certain_prose(text[:end])) for end in range(len(text) + 1))
