@@ -8,6 +8,9 @@ One definition serves all three, so that what is indexed is what is found is wha
 - a token is a run of letters, digits and combining marks, and every CJK character is a token of
   its own, because Chinese and Japanese write no blanks between words.
 
+A letter that Unicode takes for one of its own (``ł``, ``ø``, ``ß``) stays one in the index; a query is asked
+with it and without it (`spellings`), so that no index has to be made anew.
+
 Tokens keep offsets into the *original* text. Normalisation may change lengths (``ﬁ`` is two
 letters, ``e`` plus accent is one), so it goes cluster by cluster: a character with everything
 that can combine with it. Joined, the clusters give the same as the whole.
@@ -17,8 +20,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import combinations, islice
 from typing import Any, NamedTuple
 
 import apsw
@@ -92,10 +96,58 @@ def compatible(text: str) -> str:
     return unicodedata.normalize("NFKC", "".join(map(_visible, text)))
 
 
+def plainly(token: str) -> str:
+    """A token as who has no key for its letters writes it: ``plomien`` for ``płomien``."""
+    return token if token.isascii() else _OWN_LETTERS.sub(lambda found: _PLAIN[found[0]], token)
+
+
+@lru_cache(maxsize=1 << 12)
+def spellings(token: str) -> tuple[str, ...]:
+    """What the index may hold for a token of a query besides itself: the word, its letters written otherwise.
+
+    Of one alphabet at a time; of more than `_MAX_SPELLINGS` some with one letter exchanged, and with all.
+    """
+    plain = plainly(token)
+    found = {plain: None}
+    for pattern, own in _ALPHABETS if len(plain) > 1 else ():
+        places = [(match.start(), match.end(), own[match[0]]) for match in pattern.finditer(plain)]
+        is_few = 1 << len(places) <= _MAX_SPELLINGS
+        for size in range(1, len(places) + 1) if is_few else {1, len(places)}:
+            some = islice(combinations(places, size), _MAX_SPELLINGS)
+            found |= dict.fromkeys(_exchanged(plain, each) for each in some)
+    found.pop(token, None)
+    return tuple(found)
+
+
+def _exchanged(text: str, places: tuple[tuple[int, int, str], ...]) -> str:
+    for start, end, letter in reversed(places):
+        text = text[:start] + letter + text[end:]
+    return text
+
+
 def is_single(token: str) -> bool:
     """Whether this is a character of a writing without spaces, which is a token by itself."""
     return len(token) == 1 and _kind(token) == _SINGLE
 
+
+_MAX_SPELLINGS = 8
+# By the languages that have them. Unicode takes no accent off these; CLDR writes them in ASCII so, too.
+_OWN = (
+    {"ł": "l"},  # Polish, Sorbian
+    {"ø": "o", "æ": "ae", "ð": "d"},  # Danish, Norwegian, Faroese
+    {"ð": "d", "þ": "th", "æ": "ae"},  # Icelandic
+    {"đ": "d"},  # Croatian, Vietnamese
+    {"ı": "i"},  # Turkish
+    {"ß": "ss"},
+    {"œ": "oe", "æ": "ae"},  # French
+    {"ħ": "h"},  # Maltese
+)
+_PLAIN = {letter: plain for alphabet in _OWN for letter, plain in alphabet.items()}
+_OWN_LETTERS = re.compile(f"[{''.join(_PLAIN)}]")
+_ALPHABETS = [
+    (re.compile("|".join(alphabet.values())), {plain: letter for letter, plain in alphabet.items()})
+    for alphabet in _OWN
+]
 
 # A plain ASCII separator always ends a token, whatever follows it.
 _RUN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
@@ -200,8 +252,14 @@ def _kind(character: str) -> int:
     return _SINGLE if _CJK.match(character) else _WORD
 
 
-def _tokenize(utf8: bytes, flags: int, locale: str | None) -> list[tuple[int, int, str]]:
-    """FTS5's view of `tokens`: offsets count bytes."""
+def _tokenize(utf8: bytes, flags: int, locale: str | None) -> Sequence[tuple[Any, ...]]:
+    """FTS5's view of `tokens`: offsets count bytes. A token of a query comes with its `spellings`."""
+    if flags & apsw.FTS5_TOKENIZE_QUERY:
+        return [(*found, *spellings(found[2])) for found in _indexed(utf8)]
+    return _indexed(utf8)
+
+
+def _indexed(utf8: bytes) -> list[tuple[int, int, str]]:
     # Bytes that are no UTF-8 become lone surrogates, which keeps every offset exact.
     text = utf8.decode("utf-8", "surrogateescape")
     if text.isascii():

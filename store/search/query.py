@@ -38,13 +38,14 @@ _LEXEME = re.compile(
       "(?P<phrase>[^"]*)"(?P<star>\*?)
     | NEAR\((?P<near>(?:"[^"]*"|[^"(),])*)(?:,\s*(?P<distance>[0-9]+)\s*)?\)
     | (?P<sign>[()])
+    | (?P<number>(?<!\S)[0-9]{1,3}(?:\ [0-9]{3}){1,4}(?:[.,][0-9]+)?(?!\S))
     | (?P<word>[^\s"()]+)
     | (?P<stray>")
     """,
     re.VERBOSE,
 )
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
-_GROUPED = re.compile(r"[0-9]{1,3}(?:[.,'’][0-9]{3})+")
+_NUMBER = re.compile(r"(?P<whole>[0-9]{4,}|[0-9]{1,3}(?:[ .,'’][0-9]{3})+)(?P<rest>[.,][0-9]+)?")
 Reading = Literal["expression", "words"]
 
 _OPERATORS = ("AND", "OR", "NOT")
@@ -102,7 +103,7 @@ class _Invalid(Exception):
     """The text is not an expression and is read as words."""
 
 
-def _parts(text: str) -> Iterator[Phrase | Near | Or | str]:
+def _parts(text: str) -> Iterator[Node | str]:
     """Operands, operators and parentheses of an expression, up to the last word that is used."""
     room = MAX_QUERY_WORDS
     for lexeme in _LEXEME.finditer(text):
@@ -115,8 +116,8 @@ def _parts(text: str) -> Iterator[Phrase | Near | Or | str]:
         if operand is None:
             continue
         yield operand
-        room -= len(operand.phrases) if isinstance(operand, Near) else 1
-        if room == 0:
+        room -= len(operand.phrases) if isinstance(operand, Near) else len((lexeme["number"] or "1").split())
+        if room <= 0:
             return
 
 
@@ -137,13 +138,13 @@ def _distance(digits: str | None) -> int:
 
 def _all_words(text: str) -> Node | None:
     """Everything as words and phrases, operators included."""
-    found: list[Phrase | Or] = []
+    found: list[Node] = []
     for lexeme in _LEXEME.finditer(text):
         found.extend(_words_of(lexeme))
     return And(tuple(found[:MAX_QUERY_WORDS])) if found else None
 
 
-def _words_of(lexeme: re.Match[str]) -> Iterator[Phrase | Or]:
+def _words_of(lexeme: re.Match[str]) -> Iterator[Node]:
     if lexeme["near"] is not None:
         # Past "NEAR", what was between the parentheses is ordinary text.
         yield Phrase(("near",))
@@ -155,16 +156,19 @@ def _words_of(lexeme: re.Match[str]) -> Iterator[Phrase | Or]:
         yield operand
 
 
-def _operand(lexeme: re.Match[str]) -> Phrase | Or | None:
+def _operand(lexeme: re.Match[str]) -> Node | None:
     """A word or phrase; a number also as it is written with its thousands apart, or together."""
-    phrase, word = _phrase(lexeme), lexeme["word"] or ""
-    if phrase is None or phrase.is_prefix:
+    phrase, word = _phrase(lexeme), lexeme["word"] or lexeme["number"] or ""
+    number = _NUMBER.fullmatch(word)
+    if phrase is None or number is None:
         return phrase
-    if _GROUPED.fullmatch(word):
-        return Or((phrase, Phrase(("".join(phrase.tokens),))))
-    if len(word) > 3 and word.isascii() and word.isdigit():
-        return Or((phrase, Phrase(tuple(_THOUSANDS.sub(" ", word).split()))))
-    return phrase
+    digits = "".join(filter(str.isdigit, number["whole"]))
+    rest = tuple(tokenizer.words(number["rest"] or ""))
+    together = Phrase((digits, *rest))
+    if lexeme["number"]:  # typed with blanks it may be two numbers
+        return Or((And(tuple(Phrase(tuple(tokenizer.words(part))) for part in word.split())), together))
+    apart = Phrase((*_THOUSANDS.sub(" ", digits).split(), *rest))
+    return Or((together, apart) if number["whole"] == digits else (apart, together))
 
 
 def _phrase(lexeme: re.Match[str]) -> Phrase | None:
@@ -172,7 +176,7 @@ def _phrase(lexeme: re.Match[str]) -> Phrase | None:
     if lexeme["phrase"] is not None:
         text, is_prefix = lexeme["phrase"].strip(), bool(lexeme["star"])
     else:
-        text = lexeme["word"] or ""
+        text = lexeme["word"] or lexeme["number"] or ""
         is_prefix = text.endswith("*")
     found = tuple(token.text for token in tokenizer.tokens(text))
     if not found:
@@ -183,7 +187,7 @@ def _phrase(lexeme: re.Match[str]) -> Phrase | None:
 class _Parser:
     """Recursive descent over the grammar above, at most `MAX_QUERY_DEPTH` parentheses deep."""
 
-    def __init__(self, parts: list[Phrase | Near | Or | str]) -> None:
+    def __init__(self, parts: list[Node | str]) -> None:
         self._parts = parts
         self._at = 0
         self._depth = 0
@@ -234,7 +238,7 @@ class _Parser:
         self._depth -= 1
         return node
 
-    def _next(self) -> Phrase | Near | Or | str | None:
+    def _next(self) -> Node | str | None:
         return self._parts[self._at] if self._at < len(self._parts) else None
 
     def _take(self, sign: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from store.core import tokenizer
@@ -130,10 +130,11 @@ def _says_something(shown: Snippet, token: Span, is_unsure: Callable[[int, int],
 def _occurrences(text: str, words: tuple[Phrase, ...]) -> Iterator[_Found]:
     if not words:
         return
+    words = tuple(replace(word, tokens=tuple(map(tokenizer.plainly, word.tokens))) for word in words)
     if text.isascii():
         yield from _in_ascii(text, words)
         return
-    tokens = tokenizer.tokens(text)
+    tokens = [token._replace(text=tokenizer.plainly(token.text)) for token in tokenizer.tokens(text)]
     whole: dict[str, list[int]] = {}
     beginnings: list[int] = []
     for number, phrase in enumerate(words):

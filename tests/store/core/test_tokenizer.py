@@ -192,3 +192,16 @@ def test_a_second_reading_replaces_the_words_of_the_first(database: Database) ->
         for text in _TEXTS:
             readings.add(connection, frame_id, text_draft(text), (), NOON_MS)
             assert is_sound(connection)
+
+
+def test_a_word_of_many_exchangeable_letters_is_asked_in_few_spellings() -> None:
+    assert len(tokenizer.spellings("il" * 40)) < 8 * 8
+    assert "płomıenıowkı" not in tokenizer.spellings("plomieniowki")  # no alphabet has both
+
+
+@given(odd_texts)
+def test_each_spelling_is_the_same_word_plainly_written(text: str) -> None:
+    for token in tokens(text):
+        for other in tokenizer.spellings(token.text):
+            assert tokenizer.plainly(other) == tokenizer.plainly(token.text)
+            assert tokenizer.words(other) == [other]

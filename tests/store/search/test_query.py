@@ -56,6 +56,14 @@ def test_limits_are_those_of_the_shared_cases(name: str) -> None:
         ("1'234.567", "words", Or((Phrase(("1", "234", "567")), word("1234567")))),
         ("114 1.14", "words", And((word("114"), Phrase(("1", "14"))))),
         ('"1140"', "words", word("1140")),
+        ("15350,94", "words", Or((Phrase(("15350", "94")), Phrase(("15", "350", "94"))))),
+        ("15.350,94", "words", Or((Phrase(("15", "350", "94")), Phrase(("15350", "94"))))),
+        (
+            "15\u202f350,94",
+            "words",
+            Or((And((word("15"), Phrase(("350", "94")))), Phrase(("15350", "94")))),
+        ),
+        ("15 3500", "words", And((word("15"), Or((word("3500"), Phrase(("3", "500"))))))),
     ],
 )
 def test_how_a_text_is_read(text: str, reading: str, tree: Node | None) -> None:

@@ -82,6 +82,45 @@ def test_chinese_words_are_found_inside_a_sentence(database: Database) -> None:
         assert search(database, text, ALWAYS).total >= 1, text
 
 
+@for_each(
+    ("asked", "text"),
+    [
+        ("plomieniowki", "kocioł ma płomieniówki"),
+        ("płomieniówki", "kociol ma plomieniowki"),
+        ("ŁÓDŹ", "lodz"),
+        ("zalatwilismy", "załatwiliśmy"),
+        ("smorrebrod", "Smørrebrød"),
+        ("dindic", "Đinđić"),
+        ("thorunn aegir", "Þórunn Ægir"),
+        ("kizilirmak", "Kızılırmak"),
+        ("strasse", "Straße"),
+        ('"oeuvre complete"', "Œuvre complète"),
+        ("hal*", "Ħal Far"),
+        ("NEAR(zloty kurs, 2)", "kurs to złoty"),
+    ],
+)
+def test_a_letter_without_its_own_key_is_found_by_its_plain_one(
+    database: Database, asked: str, text: str
+) -> None:
+    made, other = add_texts(database, text, "elsewhere")
+    page = search(database, asked, ALWAYS, mode="fts")
+    assert made in ids(page)
+    assert other not in ids(page)
+    assert all(hit.highlights for hit in page.hits)
+
+
+_WRITTEN = ["15 350,94", "15\u202f350,94", "15'350.94", "15.350,94", "15,350.94", "15350,94", "15350.94"]
+
+
+def test_a_number_is_found_however_its_thousands_stand(database: Database) -> None:
+    *right, _ = add_texts(database, *_WRITTEN, "15 351,94 or 350,95")
+    for asked in [*_WRITTEN, "15’350,94"]:
+        page = search(database, f"{asked}", ALWAYS, mode="fts")
+        assert sorted(ids(page)) == right
+        for hit in page.hits:
+            assert [hit.snippet[a:b] for a, b in hit.highlights][-1].endswith("94")
+
+
 def test_a_word_may_stand_in_any_field_and_a_phrase_in_one(database: Database) -> None:
     with database.write() as connection:
         found = add_frame(

@@ -8,9 +8,10 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames.media import Media
+from store.ocr import readings
 from store.search.filters import Filters
 from store.search.suggestions import Spelling, Suggestions, Widening, suggest
-from tests.factories import NOON_MS
+from tests.factories import NOON_MS, text_draft
 from tests.store.search.searching import ALWAYS, add_frame, add_texts
 from tests.tables import for_each
 
@@ -47,6 +48,55 @@ def test_did_you_mean(database: Database, asked: str, expected: str | None) -> N
 def test_the_more_frequent_word_is_suggested_first(database: Database) -> None:
     add_texts(database, "cat", "cart", "cart")
     assert spellings(database, "cazt") == ["cart", "cat"]
+
+
+def test_what_is_read_well_comes_before_what_was_misread_often(database: Database) -> None:
+    with database.write() as connection:
+        for n, (word, sure) in enumerate([("Margareta", 0.95), ("Margaveta", 0.6), ("Margaveta", 0.6)]):
+            frame_id = add_frame(connection, captured_ms=NOON_MS + 1000 * n)
+            readings.add(connection, frame_id, text_draft(f"Dear {word}", {word: sure}), (), NOON_MS)
+    assert spellings(database, "margaxeta") == ["Margareta", "Margaveta"]
+
+
+@for_each(
+    ("asked", "expected"),
+    [
+        ("hollys", ["Hollis"]),
+        ("hollis", []),
+        ("reykjawik", ["Reykjavík"]),
+        ("swietoslawi", ["Świętosławy"]),
+        ("MCDONALT", ["McDonald"]),
+    ],
+)
+def test_a_spelling_is_written_as_on_the_screen(database: Database, asked: str, expected: list[str]) -> None:
+    add_texts(database, "Marguerite Hollis", "Reykjavík", "do Świętosławy", "old McDonald")
+    assert spellings(database, asked) == expected
+
+
+@for_each(
+    ("asked", "expected"),
+    [
+        ("芭蕉扇", ["芭莱扇"]),
+        ("芭蕉扇 颜色", ["芭莱扇 颜色"]),
+        ("プリソター", ["プリンター"]),
+        ("回议记录", ["会议记录"]),
+        ("会计", []),  # of two characters one does not say which word it is
+        ("会计记账", []),
+    ],
+)
+def test_one_character_read_as_another_is_suggested(
+    database: Database, asked: str, expected: list[str]
+) -> None:
+    add_texts(database, "火焰山的芭莱扇 颜色", "プリンターの設定", "会议记录")
+    assert spellings(database, asked) == expected
+
+
+def test_the_word_that_keeps_a_text_from_frames_is_named(database: Database) -> None:
+    add_texts(database, "Razem 15 350,94 zt", "cena w zł", "razem", "razem")
+    assert suggest(database, "razem 15350,94 zł", ALWAYS).spellings == (
+        Spelling("razem 15350,94", 1, less_word="zł"),
+    )
+    assert suggest(database, "razem OR nic zł", ALWAYS).spellings == ()
 
 
 def test_a_spelling_gives_frames_under_the_filters_or_says_that_it_does_not(database: Database) -> None:

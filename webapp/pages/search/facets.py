@@ -13,7 +13,7 @@ from store.frames.frames import id_range
 from store.search import search, suggestions
 from store.search.filters import Filters
 from store.search.semantic import Order
-from store.search.suggestions import Facet
+from store.search.suggestions import Facet, Spelling
 from webapp.core.parameters import NO_RANGE, Range
 
 
@@ -123,9 +123,7 @@ def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alterna
     suggested = suggestions.suggest(database, asked.q, asked.filters)
     spellings = [
         Alternative(
-            _("Did you mean “%(words)s” without filters?", words=spelling.text)
-            if spelling.without_filters
-            else _("Did you mean “%(words)s”?", words=spelling.text),
+            _spelling_words(spelling),
             replace(SearchRequest() if spelling.without_filters else asked, q=spelling.text).address(),
             spelling.total,
         )
@@ -136,6 +134,14 @@ def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alterna
         for less in suggested.widenings
     ]
     return spellings, widenings
+
+
+def _spelling_words(spelling: Spelling) -> str:
+    if spelling.less_word:
+        return _("Without the word “%(word)s”", word=spelling.less_word)
+    if spelling.without_filters:
+        return _("Did you mean “%(words)s” without filters?", words=spelling.text)
+    return _("Did you mean “%(words)s”?", words=spelling.text)
 
 
 def _choices(asked: SearchRequest, name: str, facets: tuple[Facet, ...]) -> list[Alternative]:
