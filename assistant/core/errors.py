@@ -13,7 +13,7 @@ from assistant.core.records import TurnError
 from assistant.core.strings import sentences
 from assistant.core.texts import Language
 from engines.cancellation import Cancelled
-from engines.chat.protocol import ModelError, ModelUnreachable
+from engines.chat.protocol import ModelBrokeOff, ModelError, ModelUnreachable
 from store.core.errors import DeadlineExceeded, Outdated, StoreBusy, StoreError
 from store.core.translation import N_, heard
 from store.core.translation import gettext as _
@@ -90,7 +90,7 @@ def turn_error(error: BaseException, language: Language, *, has_begun: bool = Fa
     An endpoint that went away when an answer `has_begun` could be reached.
     """
     if isinstance(error, ModelError):
-        broke_off = has_begun and isinstance(error, ModelUnreachable)
+        broke_off = isinstance(error, ModelBrokeOff) or (has_begun and isinstance(error, ModelUnreachable))
         told = _error("broke_off" if broke_off else error.code, language, error.detail)
         return replace(told, code=error.code, retry_after_s=error.retry_after_s)
     return _error(next((code for kind, code in _CODES if isinstance(error, kind)), "interrupted"), language)

@@ -34,7 +34,15 @@ from assistant.turns.plan import CheckedAnswer, RunningTurn
 from assistant.turns.tool_execution import carry_out
 from engines.cancellation import Cancelled, iterate_until_cancelled
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ChatModel, Completion, ContextTooLong, ModelError, ModelSilent
+from engines.chat.protocol import (
+    ChatModel,
+    Completion,
+    ContextTooLong,
+    ModelBrokeOff,
+    ModelError,
+    ModelGarbled,
+    ModelSilent,
+)
 from store.chats import tool_calls
 
 MAX_SHRINKS = 2
@@ -175,12 +183,9 @@ def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Complet
     session.parts += 1
     yield session.turn.status("thinking", model=plan.model.name)
     session.fit()
-    completion = Completion("", None, plan.model.name)
     for shrinks_left in range(MAX_SHRINKS, -1, -1):
         try:
-            completion = yield from _streamed(session)
-            break
-        except ModelSilent:
+            completion = yield from _completed(session)
             break
         except ContextTooLong:
             left_out, shortened = session.left_out, session.shortened
@@ -198,7 +203,20 @@ def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Complet
     return completion, reply
 
 
-def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
+def _completed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
+    """The answer to one request; asked for as a whole where its stream broke before a word was shown."""
+    try:
+        try:
+            return (yield from _streamed(session))
+        except (ModelGarbled, ModelBrokeOff):
+            if session.heard.shown:
+                raise
+        return (yield from _streamed(session, in_pieces=False))
+    except ModelSilent:
+        return Completion("", None, session.plan.model.name)
+
+
+def _streamed(session: ModelSession, *, in_pieces: bool = True) -> Generator[TurnEvent, None, Completion]:
     """The answer to one request, its words told as they come."""
     turn, services, messages = session.turn, session.turn.services, session.messages
     turn.stop.check()
@@ -216,7 +234,7 @@ def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
     completion = None
     with ledger.asking():
         # The model keeps its own time limit; whoever stops the turn does not wait for it.
-        pieces = partial(_pieces, session, ledger)
+        pieces = partial(_pieces, session, ledger, in_pieces=in_pieces)
         for piece in iterate_until_cancelled(pieces, turn.stop, turn.database.close_thread):
             if isinstance(piece, Completion):
                 completion = piece
@@ -227,12 +245,16 @@ def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
     return completion
 
 
-def _pieces(session: ModelSession, ledger: SentLedger) -> Generator[str | Completion, None, None]:
+def _pieces(
+    session: ModelSession, ledger: SentLedger, *, in_pieces: bool
+) -> Generator[str | Completion, None, None]:
     """The answer's pieces, and then all of it."""
     model, messages, timeout_s = session.model, session.messages, session.turn.services.models.timeout_s
     schema = None if session.plan.uses_tools else prompts.OUTPUT_SCHEMA
     tools = [] if session.form else [tool.definition() for tool in session.tools]
-    yield from model.stream(messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=ledger)
+    yield from model.stream(
+        messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=ledger, in_pieces=in_pieces
+    )
 
 
 def _answer(session: ModelSession, completion: Completion) -> CheckedAnswer:

@@ -6,6 +6,7 @@ What goes in comes out equal, field by field; what has been deleted since is mis
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import cache
@@ -31,7 +32,7 @@ from assistant.core.records import (
     Way,
     claim_state,
 )
-from assistant.core.strings import local_time
+from assistant.core.strings import clock, day, local_time, text
 from assistant.evidence import citations, marks
 from assistant.evidence.citations import JOINT, CheckedFrame
 from assistant.evidence.particulars import Screen
@@ -41,6 +42,7 @@ from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServi
 from engines.chat.protocol import ModelError
 from store.chats import attachments, conversations, feedback, personas, tool_calls
 from store.chats.records import StoredEvidence, StoredTurn
+from store.core import times
 from store.core.database import Database
 from store.core.errors import NotFound, StoreError
 from store.frames import frames
@@ -93,7 +95,7 @@ def finish(turn: RunningTurn, answer: CheckedAnswer) -> TurnError | None:
     """Store the answer, also one that broke off; then the failure is given back."""
     failure, ending = None, turn.ending
     if isinstance(ending, ModelError):
-        failure = turn_error(ending, turn.plan.language, has_begun=True)
+        failure = _failure(turn, ending, has_begun=True)
     if failure:
         log.warning("turn %s of chat %s broke off: %s", turn.stored.n, turn.stored.chat_id, failure.code)
         tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
@@ -113,11 +115,25 @@ def fail(turn: RunningTurn, error: BaseException) -> TurnError:
     """Store that there is no answer and why, with what was retrieved so far."""
     if isinstance(error, ModelError | StoreError):
         log.warning("turn %s of chat %s failed: %s", turn.stored.n, turn.stored.chat_id, type(error).__name__)
-    failure = turn_error(error, turn.plan.language)
+    failure = _failure(turn, error)
     tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
     kept = _kept(turn, CheckedAnswer(warnings=tuple(turn.warnings)), failure)
     conversations.finish_turn(turn.database, turn.stored.id, "", kept, turn.evidence, None)
     return failure
+
+
+def _failure(turn: RunningTurn, error: BaseException, *, has_begun: bool = False) -> TurnError:
+    """The error, with when to try again where the endpoint said how long it wants to be left alone."""
+    language, zone = turn.plan.language, turn.plan.zone
+    failure = turn_error(error, language, has_begun=has_begun)
+    if not failure.retry_after_s:
+        return failure
+    now_ms = turn.now_ms()
+    at_ms = now_ms + math.ceil(failure.retry_after_s / 60) * 60_000
+    when = clock(at_ms, zone)
+    if times.to_local(at_ms, zone).date() != times.to_local(now_ms, zone).date():
+        when = f"{day(at_ms, zone, now_ms, language)} {when}"
+    return replace(failure, action=text("again_at", language, when=when))
 
 
 def stored_turn(database: Database, chat_id: int, n: int) -> TurnResult:

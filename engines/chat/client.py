@@ -22,9 +22,11 @@ from engines.cancellation import Cancellation, current, tracing
 from engines.chat.network import is_local, public_url
 from engines.chat.protocol import (
     ContextTooLong,
+    ModelBrokeOff,
     ModelBusy,
     ModelError,
     ModelFailed,
+    ModelGarbled,
     ModelMalformed,
     ModelNoCredit,
     ModelNoKey,
@@ -50,6 +52,7 @@ _NO_KEY = "none"
 """The client insists on a key; where none is set the header of it is left out."""
 
 _MAX_DETAIL_CHARS = 300
+_MAX_PIECE_CHARS = 80
 # Endpoints share no error codes, so the kind of a refusal is told from their words.
 _TOO_LONG_WORDS = re.compile(
     r"context[ _-]?(length|size|window)|maximum context|n_ctx|too many tokens|prompt is too long"
@@ -114,7 +117,7 @@ def sent(
     except (openai.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
         why = short(str(error.__cause__ or error))
         if has_begun:
-            raise ModelUnreachable(f"the answer broke off ({why})") from error
+            raise ModelBrokeOff(f"the answer broke off ({why})") from error
         raise ModelUnreachable(f"nothing answers at {public_url(url)} ({why})") from error
 
 
@@ -189,15 +192,19 @@ def document_of(response: Response) -> Any:
 
 
 def events_of(response: Response, api_key: str = "") -> Iterator[Mapping[str, Any]]:
-    """The events of a stream, each one line of JSON. Raises `ModelMalformed`, and what an event reports."""
+    """The events of a stream, each one line of JSON. Raises `ModelGarbled`, and what an event reports."""
     for line in response.iter_lines():
         field, _, value = line.partition(":")
         if field not in ("data", "error") or value.strip() == "[DONE]":
             continue
-        event = _decoded(value.encode())
+        try:
+            event = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            said = short(without_key(value, api_key))[:_MAX_PIECE_CHARS]
+            raise ModelGarbled(f"the server sent a piece that is not JSON: {said}") from error
         if field == "error" or (isinstance(event, dict) and event.get("error")):
-            detail = without_key(short(detail_of(event)), api_key)
-            raise ModelUnreachable(f"the server failed in its answer: {detail}")
+            detail = short(without_key(detail_of(event), api_key))
+            raise ModelFailed(f"the server failed in its answer: {detail}")
         if isinstance(event, dict):
             yield event
 

@@ -36,6 +36,7 @@ from engines.chat.protocol import (
     Completion,
     ContextTooLong,
     Message,
+    ModelBrokeOff,
     ModelError,
     ModelFailed,
     ModelMalformed,
@@ -45,7 +46,6 @@ from engines.chat.protocol import (
     ModelStopped,
     ModelTimeout,
     ModelUnknown,
-    ModelUnreachable,
     RequestHook,
     Schema,
     Usage,
@@ -76,15 +76,16 @@ class Accumulator(Protocol):
         """The text that an event adds. Nothing validates it, so anything may stand in it."""
 
     def completion(self) -> Completion:
-        """The whole. Raises `ModelUnreachable` when it just stops, `ModelMalformed` when it is empty."""
+        """The whole. Raises `ModelBrokeOff` when it just stops, `ModelMalformed` when it is empty."""
 
 
 class Call:
     """One question with everything it takes: its time, what ends it, and the response it got."""
 
-    def __init__(self, timeout_s: float, on_send: RequestHook | None) -> None:
+    def __init__(self, timeout_s: float, on_send: RequestHook | None, *, in_pieces: bool) -> None:
         self.timeout_s = timeout_s
         self.on_send = on_send
+        self.in_pieces = in_pieces
         self.cancellation = Cancellation()
         self.until_s = time.monotonic() + timeout_s
         self.stack = ExitStack()
@@ -145,9 +146,11 @@ class OpenAIChatModel(ChatModel):
         tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
         on_send: RequestHook | None = None,
+        in_pieces: bool = True,
     ) -> Iterator[str | Completion]:
         """Only the opening is tried again: once a piece was given, a failure is told."""
-        yield from self._streamed(self._parameters(messages, tools), schema, timeout_s, on_send)
+        call = Call(timeout_s, on_send, in_pieces=in_pieces)
+        yield from self._streamed(self._parameters(messages, tools), schema, call)
 
     def retire(self) -> None:
         """Send nothing more; whoever has an answer under way gets it."""
@@ -170,7 +173,7 @@ class OpenAIChatModel(ChatModel):
     def _opened(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Response:
         """The response, streamed as far as the endpoint takes that."""
         while True:
-            way = self._streaming
+            way = self._streaming if call.in_pieces else len(_STREAMING) - 1
             try:
                 return self._answered(call, {**parameters, **_STREAMING[way]}, schema)
             except ModelRefused as error:
@@ -189,15 +192,10 @@ class OpenAIChatModel(ChatModel):
         return whole.completion()
 
     def _streamed(
-        self,
-        parameters: Mapping[str, Any],
-        schema: Schema | None,
-        timeout_s: float,
-        on_send: RequestHook | None,
+        self, parameters: Mapping[str, Any], schema: Schema | None, call: Call
     ) -> Iterator[str | Completion]:
         if self._key_problem:
             raise ModelNoKey(self._key_problem)
-        call = Call(timeout_s, on_send)
         with call.cancellation.at(call.until_s), _told_why_it_ended(call), call.stack:
             for item in self._items(self._opened(call, parameters, schema)):
                 call.raise_if_over()
@@ -363,7 +361,7 @@ class _ChunkAccumulator:
                 raise ModelRefused(short(self.refusal))
             raise ModelSilent("the answer is empty") if self.is_completion else _no_completion()
         if not self.finish:
-            raise ModelUnreachable("the answer broke off before its end")
+            raise ModelBrokeOff("the answer broke off before its end")
         calls = tuple(_call(call["id"], call["name"], call["arguments"]) for call in self.calls.values())
         return Completion(text, self.usage, self.model, self.finish, calls)
 

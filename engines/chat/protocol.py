@@ -143,12 +143,14 @@ class ChatModel(ABC):
         tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
         on_send: RequestHook | None = None,
+        in_pieces: bool = True,
     ) -> Iterator[str | Completion]:
         """Pieces of the answer's text as they come, and the whole as the last item, within `timeout_s`.
 
         `tools` are definitions ``{"name", "description", "parameters"}``. `schema` is a JSON schema the
         answer should follow; a model that cannot be held to one may answer otherwise, so the caller
-        parses with tolerance. Closing the iterator ends the request. Raises `ModelError`, in the
+        parses with tolerance. Not `in_pieces`, the answer is asked for as a whole: for a server that
+        failed in its stream. Closing the iterator ends the request. Raises `ModelError`, in the
         middle too, and whatever `on_send` raises.
         """
 

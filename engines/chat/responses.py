@@ -17,10 +17,11 @@ from engines.chat.protocol import (
     ChatModel,
     Completion,
     Message,
+    ModelBrokeOff,
+    ModelFailed,
     ModelMalformed,
     ModelRefused,
     ModelSilent,
-    ModelUnreachable,
     RequestHook,
     Schema,
 )
@@ -59,7 +60,7 @@ class OpenAIResponsesModel(OpenAIChatModel):
         return {"text": {"format": {"type": response_format["type"], **schema}}}
 
     def _opened(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Response:
-        return self._answered(call, {**parameters, "stream": True}, schema)
+        return self._answered(call, {**parameters, "stream": call.in_pieces}, schema)
 
     def _accumulator(self) -> Accumulator:
         return _EventAccumulator(self.model)
@@ -86,11 +87,13 @@ class ChainedResponse(ChatModel):
         tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
         on_send: RequestHook | None = None,
+        in_pieces: bool = True,
     ) -> Iterator[str | Completion]:
         if self.response_id:
             new = [message for message in messages if not any(message is known for known in self.known)]
             parameters = {**self.base._parameters(new, tools), "previous_response_id": self.response_id}
-            pieces = self.base._streamed(parameters, schema, timeout_s, on_send)
+            call = Call(timeout_s, on_send, in_pieces=in_pieces)
+            pieces = self.base._streamed(parameters, schema, call)
             try:
                 first = next(pieces)
             except ModelRefused as error:
@@ -103,7 +106,12 @@ class ChainedResponse(ChatModel):
                 yield from pieces
                 return
         yield from self.base.stream(
-            messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=on_send
+            messages,
+            schema=schema,
+            tools=tools,
+            timeout_s=timeout_s,
+            on_send=on_send,
+            in_pieces=in_pieces,
         )
 
 
@@ -133,13 +141,13 @@ def completion_of(document: Mapping[str, Any], asked_model: str) -> Completion:
     """What a response holds. Nothing validates it before, so anything may stand in it.
 
     Raises `ModelMalformed` when there is neither text nor a call, `ModelRefused` for a refusal, and
-    `ModelUnreachable` for one that failed.
+    `ModelFailed` for one that failed.
     """
     output = document.get("output")
     if not isinstance(output, list):
         raise ModelMalformed("the answer holds no output; is the base URL right?")
     if document.get("status") == "failed":
-        raise ModelUnreachable(f"the server failed in its answer: {_reason(document)}")
+        raise ModelFailed(f"the server failed in its answer: {_reason(document)}")
     parts = [part for item in output for part in _parts(item)]
     text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
     calls = tuple(
@@ -204,7 +212,7 @@ class _EventAccumulator:
 
     def completion(self) -> Completion:
         if not isinstance(self.document, dict):
-            raise ModelUnreachable("the answer broke off before its end")
+            raise ModelBrokeOff("the answer broke off before its end")
         completion = completion_of(self.document, self.model)
         # Some servers leave the text out of the last event.
         return completion if completion.text else replace(completion, text="".join(self.text))

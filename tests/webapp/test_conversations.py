@@ -162,7 +162,7 @@ SCENARIOS = {
         _chunks(_piece("The answer"), '{"error": {"message": "out of memory"}}'),
         ("completed",),
         "The answer",
-        error="model_unreachable",
+        error="model_failed",
     ),
 }  # fmt: skip
 
@@ -266,7 +266,7 @@ def _check(held: Held, scenario: Scenario, form: str) -> None:
         bool(scenario.error and scenario.said)
     ]
     if scenario.error:
-        assert last["code"] == scenario.error
+        assert (last["error"] if scenario.said else last)["code"] == scenario.error
         assert messages[-1]["role"] == ("assistant" if scenario.said else "tool")
         assert messages[-1]["content"] == last.get("answer_md", messages[-1]["content"])
         assert scenario.said in last.get("answer_md", "")

@@ -25,6 +25,7 @@ from webapp.api.questions import (
     Prompt,
     Question,
     RunningAnswer,
+    failure_problem,
     manner,
     start_turn,
     wait_for_turn,
@@ -197,6 +198,8 @@ def generate(body: InsightRequest) -> InsightAnswer | RunningAnswer:
     result = wait_for_turn(start_turn(asked))
     if isinstance(result, RunningAnswer):
         return result
+    if result.error:  # of what broke off no insight is made
+        raise failure_problem(result.error, result.chat_id, result.turn_id)
     made = insights.of_chat(own.database, result.chat_id)
     if made is None:  # what it was about was deleted meanwhile
         raise NotFound("insight", result.chat_id)

@@ -139,7 +139,8 @@ def chat(body: ChatRequest) -> TurnAnswer | RunningAnswer:
     """The whole answer; every cited frame is one that this turn looked at.
 
     202 when a tool call waits for a person: after the decision the turn goes on by itself, and its
-    own address tells how far it is. A turn that failed at the model is kept with its question.
+    own address tells how far it is. A turn that failed at the model is kept with its question. An answer that
+    broke off is one as far as it came: it is `cut_off`, and `error` says why.
     """
     result = wait_for_turn(start_question(body))
     return result if isinstance(result, RunningAnswer) else turn_answer(result)
@@ -200,19 +201,17 @@ def running_answer(chat_id: int, n: int) -> RunningAnswer:
 
 
 def _answered(result: TurnResult) -> TurnResult:
-    if result.error:
-        raise failure_problem(result.error, result.chat_id, result.turn_id, result.answer_md)
+    if result.error and not result.answer_md:
+        raise failure_problem(result.error, result.chat_id, result.turn_id)
     return result
 
 
-def failure_problem(error: TurnError, chat_id: int, turn_id: int, answer_md: str = "") -> Problem:
-    """A turn's failure as a problem, with what was said before it where there is any."""
+def failure_problem(error: TurnError, chat_id: int, turn_id: int) -> Problem:
+    """A turn's failure as a problem."""
     headers = {} if error.retry_after_s is None else {"Retry-After": str(max(1, round(error.retry_after_s)))}
     status = _STATUS_OF.get(error.code, 502)
     detail = f"{error.message} {error.action}".strip()
     extra: dict[str, Any] = {"chat_id": chat_id, "turn_id": turn_id}
-    if answer_md:
-        extra |= {"answer_md": answer_md}
     return Problem(status, error.code, detail, headers=headers, extra=extra)
 
 

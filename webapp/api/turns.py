@@ -109,7 +109,9 @@ class OpinionAnswer(Answer):
     opinion: Literal["supports", "does_not_support", "cannot_tell"]
 
 
-class ReadingErrorAnswer(Answer):
+class FailureAnswer(Answer):
+    """Why an answer did not come, or not to its end."""
+
     code: str
     message: str
     action: str
@@ -122,7 +124,7 @@ class SecondReadingAnswer(Answer):
     at: Timestamp = Field(validation_alias="at_ms")
     sentences: list[OpinionAnswer]
     left_out: int = Field(description="Sentences that did not fit into the model's window.")
-    error: ReadingErrorAnswer | None = Field(description="Why the last attempt came to nothing.")
+    error: FailureAnswer | None = Field(description="Why the last attempt came to nothing.")
 
 
 class CoverageGapAnswer(Answer):
@@ -216,6 +218,11 @@ class TurnAnswer(Answer):
     mode: Literal["auto", "evidence", "agent"]
     model: str
     answer_md: str
+    cut_off: bool = Field(
+        validation_alias="is_cut_off",
+        description="It was stopped or broke off: this is as far as it came.",
+    )
+    error: FailureAnswer | None = Field(description="Why it broke off; null where nothing failed.")
     time_range: RangeAnswer
     scope: ScopeAnswer
     way: WayAnswer | None = Field(description="Null for an answer from before this was kept.")

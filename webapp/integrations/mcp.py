@@ -97,7 +97,7 @@ def ask(
             result = answer(services, TurnRequest(question, str(call.zone), call.now_ms, model=model))
     except TurnRefused as error:
         raise ReadRefused("invalid", str(error)) from error
-    if result.error:
+    if result.error and not result.answer_md:
         raise ReadRefused("invalid", f"{result.error.message} {result.error.action}")
     cited = [item for item in result.evidence if item.n is not None and item.frame_id is not None]
     call.returned = len(cited)

@@ -184,3 +184,46 @@ def test_a_missing_range_says_what_was_understood(ask: Ask) -> None:
     with pytest.raises(TimeRangeRequired) as caught:
         ask("remind me what I planned for tomorrow", start_ms=None, mode="evidence")
     assert (caught.value.understood, caught.value.problem) == ("tomorrow", "future")
+
+
+# -- streams that break, and endpoints that want to be left alone -----------------------------
+
+_BEGUN = b'data: {"choices": [{"delta": {"content": "{\\"answer_md\\": \\""}}]}\n\n'
+
+
+@for_each("broken", [b"data: upstream timed out\n\n", _BEGUN + b'data: {"choices": [{"del\n\n', _BEGUN])
+def test_a_stream_that_breaks_before_a_word_is_shown_is_asked_for_as_a_whole(
+    ask: Ask, afternoon: Afternoon, stub: StubModel, broken: bytes
+) -> None:
+    afternoon.show(1, "hello")
+    stub.anew().raw(broken, "text/event-stream").reply(reply("It says hello [[e1]].", ("e1", "hello")))
+    result = ask()
+    assert (result.status, result.answer_md) == ("done", "It says hello [1].")
+    assert "stream" not in stub.requests[0]
+
+
+def test_what_broke_a_stream_is_told_in_the_servers_words(
+    ask: Ask, afternoon: Afternoon, stub: StubModel
+) -> None:
+    """With as much of the answer as came; nothing is asked for again that was shown already."""
+    afternoon.show(1, "hello")
+    said = b'data: {"choices": [{"delta": {"content": "It says hello there and more."}}]}\n\n'
+    stub.raw(said + b"data: proxy: upstream died\n\n", "text/event-stream")
+    result = ask()
+    assert result.error and "(the server sent a piece that is not JSON: proxy: upstream died)" in str(
+        result.error.message
+    )
+    assert (result.is_cut_off, len(stub.headers)) == (True, 1) and "It says hello" in result.answer_md
+
+
+@for_each(
+    ("wait_s", "when"),
+    [("3600", "Try again at 19:03."), ("21601", "Try again at Saturday 21 Nov 00:04."), ("", "Wait a")],
+)
+def test_when_to_try_again_is_told_where_the_endpoint_says(
+    ask: Ask, afternoon: Afternoon, stub: StubModel, wait_s: str, when: str
+) -> None:
+    afternoon.show(1, "hello")
+    stub.anew().fail(429, "rate limit", headers={"retry-after": wait_s} if wait_s else None)
+    error = ask().error
+    assert error and error.code == "model_rate_limited" and error.action.startswith(when)

@@ -11,10 +11,13 @@ from engines.chat.completions import OpenAIChatModel
 from engines.chat.protocol import (
     Completion,
     Message,
+    ModelBrokeOff,
     ModelError,
+    ModelFailed,
+    ModelGarbled,
     ModelMalformed,
+    ModelSilent,
     ModelTimeout,
-    ModelUnreachable,
     RequestedCall,
 )
 from tests.stub_model import StubModel
@@ -79,9 +82,10 @@ def test_calls_and_results_are_sent_in_the_protocols_shape(stub: StubModel) -> N
     ("body", "expected"),
     [
         (b"data: [DONE]\n\n", ModelMalformed),
-        (b'data: {"choices": [{"delta": {"content": "You "}}]}\n\n', ModelUnreachable),
-        (b'data: {"choices": [{"delta": {"content": "You "}}]}\n\ndata: {broken\n\n', ModelMalformed),
-        (b'data: {"error": {"message": "out of memory"}}\n\n', ModelUnreachable),
+        (b'data: {"choices": [{"delta": {"content": "You "}}]}\n\n', ModelBrokeOff),
+        (b'data: {"choices": [{"delta": {"content": "You "}}]}\n\ndata: {broken\n\n', ModelGarbled),
+        (b'data: {"error": {"message": "out of memory"}}\n\n', ModelFailed),
+        (b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n', ModelSilent),
         (b'data: {"choices": {"no": "list"}}\n\ndata: 17\n\ndata: [DONE]\n\n', ModelMalformed),
     ],
 )
@@ -97,7 +101,7 @@ def test_a_dropped_connection_is_told_after_what_came(stub: StubModel) -> None:
     stub.reply("You wrote the report and then went for a walk.", breaks_after=700)
     answer = model(stub).stream(QUESTION, timeout_s=60)
     assert next(answer) == "You w"
-    with pytest.raises(ModelUnreachable):
+    with pytest.raises(ModelBrokeOff):
         list(answer)
 
 
@@ -113,3 +117,17 @@ def test_a_reader_that_leaves_ends_the_request(stub: StubModel) -> None:
     assert next(answer)
     answer.close()  # type: ignore[attr-defined]
     assert list(answer) == []
+
+
+def test_what_is_no_json_is_told_in_the_servers_words_and_without_the_key(stub: StubModel) -> None:
+    stub.key = "sk-secret"
+    stub.raw(b'data: upstream "sk-secret" timed out\n\n', "text/event-stream")
+    with pytest.raises(ModelGarbled, match=r'not JSON: upstream "\*\*\*" timed out') as caught:
+        read(stub, key="sk-secret")
+    assert "base URL" not in caught.value.detail
+
+
+def test_an_answer_is_asked_for_as_a_whole_where_that_is_wanted(stub: StubModel) -> None:
+    stub.reply("Two.")
+    assert read(stub, in_pieces=False)[0] == ["Two."]
+    assert "stream" not in stub.requests[0]

@@ -204,7 +204,7 @@ def test_another_refusal_is_no_reason_to_send_everything(stub: StubModel) -> Non
 @pytest.mark.parametrize(
     ("event", "error"),
     [
-        ({"type": "response.failed", "response": {"status": "failed", "output": []}}, ModelUnreachable),
+        ({"type": "response.failed", "response": {"status": "failed", "output": []}}, ModelFailed),
         ({"type": "response.completed", "response": {"output": [{"type": "message", "content": [
             {"type": "refusal", "refusal": "I will not."}]}]}}, ModelRefused),
         ({"type": "response.completed", "response": {"output": "none"}}, ModelMalformed),

@@ -37,7 +37,7 @@ def test_an_answer_has_the_shape_of_the_contract(
     assert set(body) == {
         "chat_id", "turn_id", "mode", "model", "answer_md", "time_range", "evidence", "claims", "coverage",
         "sources", "usage", "warnings", "dropped_citations", "attachments", "response_id", "scope", "way",
-        "retrieved", "second_readings",
+        "retrieved", "second_readings", "cut_off", "error",
     }  # fmt: skip
     assert body["time_range"] == {
         "start_time": NOON,
