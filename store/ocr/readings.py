@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import apsw
 
@@ -290,6 +290,25 @@ def decode(text: str, layout: bytes) -> Iterator[Line]:
             box = Box(wx, wy, ww, wh)
             words.append(Word(first, last, text[first:last], box, _share(sure), *_provenance(*told)))
         yield Line(start, end, text[start:end], Box(x, y, w, h), _share(confidence), tuple(words))
+
+
+class Place(NamedTuple):
+    """Where a line stands, in the text and on the picture, and how sure its reading is."""
+
+    start: int
+    end: int
+    box: Box
+    confidence: float | None
+
+
+def places(layout: bytes) -> Iterator[Place]:
+    """The lines of a stored reading without their words, which takes a tenth of the time."""
+    packed = zlib.decompress(layout[1:])
+    size, at = (_WORD if layout[:1] == _VERSION else _WORD_1).size, 0
+    while at < len(packed):
+        start, end, x, y, w, h, confidence, count = _LINE.unpack_from(packed, at)
+        at += _LINE.size + count * size
+        yield Place(start, end, Box(x, y, w, h), _share(confidence))
 
 
 def doubts(connection: apsw.Connection, frame_id: int, start: int) -> Callable[[int, int], bool]:

@@ -17,15 +17,16 @@ from typing import Any, get_args
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database, scalar
+from store.core.database import Database
 from store.core.errors import StoreError
 from store.embeddings.knn import Near
 from store.frames import frames
-from store.frames.frames import FrameStatus, captured_ms_of
+from store.frames.frames import FrameRow, FrameStatus, captured_ms_of
 from store.ocr import readings
+from store.search.debris import block, without_debris
 from store.search.fuzzy import MatchKind
 from store.search.query import Query
-from store.search.snippet import Snippet, around, snippet, without_debris
+from store.search.snippet import Snippet, around, snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ def of_rows(
         has_words = not asked.is_browse and row.id in by_words
         nearby = near.get(row.id)
         matched = (*([kind] if has_words else []), *(["meaning"] if nearby else []))
-        shown = _shown(connection, asked, row.id, None if has_words else nearby)
         frame = found[row.id]
+        shown = _shown(connection, asked, frame, None if has_words else nearby)
         yield Hit(
             frame.id, frame.captured_ms, frame.app_name, frame.window_name, frame.browser_url, frame.focused,
             frame.monitor, shown.text, shown.highlights, row.score, matched, frame.status,
@@ -140,15 +141,14 @@ def _matched_words(hit: Hit) -> frozenset[str]:
     return frozenset(token.text for line in lines for token in tokenizer.tokens(line))
 
 
-def _shown(connection: apsw.Connection, asked: Query, frame_id: int, near: Near | None) -> Snippet:
+def _shown(connection: apsw.Connection, asked: Query, frame: FrameRow, near: Near | None) -> Snippet:
     """The piece with the words; of a frame found by meaning alone, the chunk that was nearest."""
-    text = scalar(
-        connection,
-        "select text from readings where frame_id = ? and is_current = 1",
-        (frame_id,),
-    )
-    shown = around(text or "", near.start, near.end) if near is not None else snippet(text or "", asked)
-    return without_debris(shown, readings.doubts(connection, frame_id, shown.start))
+    sql = "select text, layout from readings where frame_id = ? and is_current = 1"
+    text, layout = connection.execute(sql, (frame.id,)).fetchone() or ("", None)
+    told = frame.window_name, frame.browser_url
+    shown = around(text, near.start, near.end) if near is not None else snippet(text, asked, told)
+    lines = block(shown, list(readings.places(layout))) if layout else []
+    return without_debris(shown, readings.doubts(connection, frame.id, shown.start), lines)
 
 
 _MAX_CHARS = 4_096

@@ -6,10 +6,11 @@ Offsets are characters (Unicode code points) of the text that was given.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from store.core import tokenizer
 from store.core.full_text import Phrase
@@ -20,10 +21,13 @@ SNIPPET_CHARS = 200
 
 Span = tuple[int, int]
 _LINE = re.compile(r"[^\n]+")
-_TOKEN = re.compile(r"\S+")
 _FORM = re.compile(r"[^\w\s]|\d")
 _WORDS_ALONE, _NEARLY = 0.3, 0.8  # shares of a line's length: a menu may be three sentences wide
-_RAGGED = re.compile(r"(?m)^(?!\w\w)|(?<!\w\w)$")  # a line that may not begin or end with a word
+_TOLD = 0.7
+_MAX_TOLD = 600  # characters that are looked at
+_TABS, _ADDRESS = 3, 4  # lines from a tab down to the address, and words in that
+Told = tuple[str | None, str | None]
+"""A window's title and its address, which are shown beside a snippet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,18 @@ def spans(text: str, query: Query) -> list[Span]:
     return _merged(_occurrences(text, query.words))
 
 
-def snippet(text: str, query: Query) -> Snippet:
-    """The piece of `text` with the most different words of `query`; from its best line on if it has none."""
+def snippet(text: str, query: Query, told: Told = (None, None)) -> Snippet:
+    """The piece of `text` with the most different words of `query`; from its best line on if it has none.
+
+    Lines that say what is told beside it anyway do not lead it where others have half as many of the words.
+    """
     found = sorted(_occurrences(text, query.words))
+    is_told = _telling(text, told)
     if not found:
-        return around(text, *_best_line(text))
-    first, last = _best_window(found)
+        return around(text, *_best_line(text, is_told))
+    new = [each for each in found if not is_told(text.rfind("\n", 0, each.start) + 1)]
+    words, new_words = ({each.phrase for each in some} for some in (found, new))
+    first, last = _best_window(new if new and 2 * len(new_words) >= len(words) else found)
     start, end = _context(text, first, min(last, first + SNIPPET_CHARS))
     inside = [each for each in found if each.start < end and each.end > start]
     return Snippet(
@@ -68,7 +78,7 @@ def around(text: str, start: int, end: int) -> Snippet:
     return Snippet(text[left:right], (), left)
 
 
-def _best_line(text: str) -> Span:
+def _best_line(text: str, is_told: Callable[[int], bool]) -> Span:
     """(start, end) of the first line nearly as long as any; one of words alone, as menus are, counts less.
 
     A screen begins with its window's name, its menus and its lists: what it is about stands below.
@@ -77,54 +87,25 @@ def _best_line(text: str) -> Span:
         (sum(map(str.isalnum, line[0])) * (1.0 if _FORM.search(line[0]) else _WORDS_ALONE), line.span())
         for line in _LINE.finditer(text)
     ]
-    longest = max((score for score, _ in scored), default=0.0)
-    return next((span for score, span in scored if score >= _NEARLY * longest), (0, 0))
+    longest = next((each for each in sorted(scored, reverse=True) if not is_told(each[1][0])), (0.0, (0, 0)))
+    near = (span for score, span in scored if score >= _NEARLY * longest[0] and not is_told(span[0]))
+    return next(near, longest[1])
 
 
-def without_debris(shown: Snippet, is_unsure: Callable[[int, int], bool]) -> Snippet:
-    """A piece of a reading without what is no text: signs and letters that icons and rules were read as.
+def _telling(text: str, told: Told) -> Callable[[int], bool]:
+    """Tells whether the line from a place on says the title or address again, or holds tabs over that."""
+    title, address = told
+    known = set(tokenizer.words(f"{title or ''} {address or ''}"))
+    host = urlsplit(address or "").netloc.removeprefix("www.")
 
-    At the ends of a line lone signs go, and lone letters where `is_unsure` says of their place in the piece
-    that the reading was. A line that has nothing but these goes whole. What is highlighted stays.
-    """
-    if not _RAGGED.search(shown.text):
-        return shown
-    lines: list[str] = []
-    highlights: list[Span] = []
-    at = 0
-    for line in _LINE.finditer(shown.text):
-        start, end = _telling(shown, line.span(), is_unsure)
-        if start == end:
-            continue
-        inside = [(max(a, start), min(b, end)) for a, b in shown.highlights if a < end and b > start]
-        highlights += [(a - start + at, b - start + at) for a, b in inside]
-        lines.append(shown.text[start:end])
-        at += end - start + 1
-    return Snippet("\n".join(lines), tuple(highlights))
+    def is_told(start: int) -> bool:
+        line, *below = text[start : start + _MAX_TOLD].split("\n")
+        words = [word for word in tokenizer.words(line) if len(word) > 1 or tokenizer.is_single(word)]
+        if words and sum(word in known for word in words) >= _TOLD * len(words):
+            return True
+        return bool(host) and any(host in each and len(each.split()) <= _ADDRESS for each in below[:_TABS])
 
-
-def _telling(shown: Snippet, line: Span, is_unsure: Callable[[int, int], bool]) -> Span:
-    """From the first to the last token of a line that says something; empty where none does."""
-    text, (start, end) = shown.text, line
-    tokens = (found.span() for found in _TOKEN.finditer(text, start, end))
-    start = next((span[0] for span in tokens if _says_something(shown, span, is_unsure)), end)
-    while start < end:
-        kept = text[start:end].rstrip()
-        last = start + len(kept) - len(kept.rsplit(maxsplit=1)[-1])
-        end = start + len(kept)
-        if _says_something(shown, (last, end), is_unsure):
-            break
-        end = last
-    return start, end
-
-
-def _says_something(shown: Snippet, token: Span, is_unsure: Callable[[int, int], bool]) -> bool:
-    start, end = token
-    if any(a < end and b > start for a, b in shown.highlights):
-        return True
-    signs = [char for char in shown.text[start:end] if char.isalnum() or unicodedata.category(char) == "Sc"]
-    is_lone = len(signs) == 1 and signs[0].isalpha() and not tokenizer.is_single(signs[0])
-    return bool(signs) and not (is_lone and is_unsure(start, end))
+    return cache(is_told)
 
 
 def _occurrences(text: str, words: tuple[Phrase, ...]) -> Iterator[_Found]:

@@ -6,8 +6,10 @@ import pytest
 
 from store.core.database import Database
 from store.ocr import readings
-from store.search import search
-from store.search.snippet import Snippet, without_debris
+from store.ocr.readings import Box, Place
+from store.search import query, search
+from store.search.debris import block, without_debris
+from store.search.snippet import Snippet, snippet
 from tests.factories import NOON_MS, text_draft
 from tests.store.search.searching import ALWAYS, add_frame, ids
 from tests.tables import for_each
@@ -88,6 +90,7 @@ def test_a_snippet_begins_with_the_line_that_matched(database: Database) -> None
         ("Q\nx o\nmail", "mail"),
         ("Q Find a word", "Find a word"),
         ("I think so", "I think so"),
+        ("mail\nv\nX ×", "mail"),
         ("", ""),
     ],
 )
@@ -95,6 +98,63 @@ def test_debris_of_the_reading_is_not_shown(text: str, shown: str) -> None:
     """What the reader is unsure of here are the letters Q, x and o."""
     unsure = {at for at, char in enumerate(text) if char in "Qx" or text[at - 1 : at + 1] == " o"}
     assert without_debris(Snippet(text, ()), lambda a, b: bool(unsure & set(range(a, b)))).text == shown
+
+
+PARTS = [
+    ("Razem do zapłaty: 15 350,94", (260, 515, 280, 15), 0.94),
+    ("Numer konta: 61 1090", (260, 556, 408, 12), 0.95),
+    ("Lp.", (260, 585, 25, 14), 0.96),
+    ("Nazwa", (320, 587, 56, 12), 0.95),
+    ("WR", (400, 587, 30, 14), 0.5),
+    ("calculator", (1100, 520, 70, 14), 0.96),
+    ("below by far", (260, 800, 200, 14), 0.96),
+]
+
+
+@for_each(
+    ("asked", "shown"),
+    [
+        ("zaplaty", "Razem do zapłaty: 15 350,94\nNumer konta: 61 1090\nLp.\nNazwa"),
+        ("calculator", "calculator"),
+        ("zaplaty far", "Razem do zapłaty: 15 350,94\nNumer konta: 61 1090\nLp.\nNazwa\nbelow by far"),
+        ("WR", "WR"),
+    ],
+)
+def test_a_snippet_stays_in_one_part_of_the_screen(asked: str, shown: str) -> None:
+    """A line of another window, one far below and one that was hardly read are left out."""
+    text, places = "\n".join(line for line, _, _ in PARTS), list[Place]()
+    for line, box, sure in PARTS:
+        start = places[-1].end + 1 if places else 0
+        places.append(Place(start, start + len(line), Box(*box), sure))
+    found = snippet(text, query.parse(asked))
+    tidy = without_debris(found, lambda a, b: False, block(found, places))
+    assert tidy.text == shown
+    assert [tidy.text[a:b] for a, b in tidy.highlights] == [found.text[a:b] for a, b in found.highlights]
+
+
+def test_a_stored_line_is_found_without_its_words(database: Database) -> None:
+    add(database, "one line\nand another")
+    [reading] = database.rows("select text, layout from readings")
+    lines = [(line.start, line.end, line.box, line.confidence) for line in readings.decode(*reading)]
+    assert list(readings.places(reading[1])) == lines
+
+
+def test_a_line_that_says_the_title_again_does_not_lead(database: Database) -> None:
+    text = "Mail x + Plans of the kiln\nKiln rota – Pottery\npottery.example/kiln\nFire the kiln on Tuesday"
+    add(database, text, window_name="Kiln rota – Pottery", browser_url="https://pottery.example/kiln")
+    content = "Fire the kiln on Tuesday"
+    led = {
+        asked: search.search(database, asked, ALWAYS).hits[0].snippet.split("\n")[0] == content
+        for asked in ("kiln", "kiln tuesday", "", "kiln rota pottery", "plans mail")
+    }
+    # Where the content has one of three words, and none of two, the title and the tabs are what matched.
+    assert led == {
+        "kiln": True,
+        "kiln tuesday": True,
+        "": True,
+        "kiln rota pottery": False,
+        "plans mail": False,
+    }
 
 
 def test_what_is_marked_is_never_debris() -> None:
