@@ -27,7 +27,7 @@ from engines.registry import UnknownName
 from ingest.core.home import Home
 from ingest.core.step_loop import StepLoop, stack_of
 from ingest.core.worker_stats import WorkerStats
-from ingest.reading import urls
+from ingest.reading import address_field, urls
 from ingest.reading.backlog import Backlog
 from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader
 from ingest.reading.page_text import Told, told_of
@@ -43,7 +43,6 @@ from store.ocr import readings
 from store.ocr.readings import Box as StoredBox
 from store.ocr.readings import DraftLine, DraftWord, TextDraft
 from store.spool.page_text import PageText
-from store.timeline import segments
 
 log = logging.getLogger(__name__)
 
@@ -247,16 +246,11 @@ def store_lines(
         lines = open_mask()(lines)
     draft = _draft_of(by, lines, duration_ms)
     addresses = urls.urls_in_text(line.text for line in lines)
-    address = None
-    if frame.browser_url is None:
-        address = urls.address_bar_url(frame.app_name, lines, frame.height_px)
     with home.database.write() as connection:
         if not _exists(home, frame):
             return
         readings.add(connection, frame.id, draft, addresses, now_ms)
-        if address is not None:
-            frames.set_browser_url(connection, frame.id, address)
-            segments.rebuild(connection, frame.captured_ms, frame.ended_ms + 1)
+    address_field.settle(home.database, frame)
 
 
 def _draft_of(by: Versions, lines: Iterable[OcrLine], duration_ms: int) -> TextDraft:

@@ -204,6 +204,33 @@ def neighbours(database: Database, frame: FrameRow) -> tuple[int | None, int | N
     return previous, following
 
 
+def of_window(
+    database: Database, frame: FrameRow, span_ms: int, at_most: int
+) -> tuple[list[FrameRow], list[FrameRow]]:
+    """The frames of an app's process before a frame and after it, in order of time: so many on either side
+    and so near. Those of other apps between them are left out.
+    """
+    parameters = {
+        "monitor": frame.monitor, "host": frame.host, "app": frame.app_name, "pid": frame.pid,
+        "at": frame.captured_ms, "id": frame.id, "span": span_ms, "most": at_most,
+    }  # fmt: skip
+    of_app = "monitor = :monitor and host = :host and app_name is :app and pid is :pid"
+    with database.read() as connection:
+        before, after = (
+            select_rows(
+                connection,
+                f"""
+                where {of_app} and (captured_ms, id) {side} (:at, :id)
+                    and captured_ms between :at - :span and :at + :span
+                order by captured_ms {way}, id {way} limit :most
+                """,
+                parameters,
+            )
+            for side, way in (("<", "desc"), (">", "asc"))
+        )
+    return before[::-1], after
+
+
 def nearest(database: Database, at_ms: int, monitor: str | None = None) -> FrameRow | None:
     """The frame captured nearest to a moment; the earlier of two that are equally far."""
     parameters = {"edge": at_ms * ID_STEP, "monitor": monitor}
@@ -279,7 +306,7 @@ def record_outcome(
 
 
 def set_browser_url(connection: apsw.Connection, frame_id: int, url: str) -> None:
-    """Fill in the address that ingest read from the picture, in the row and in the index.
+    """Fill in the address of the page on the picture, in the row and in the index.
 
     An address that capture knew is never replaced.
     """

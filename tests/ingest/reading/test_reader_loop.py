@@ -75,21 +75,27 @@ def test_a_stored_frame_becomes_searchable(home: Home) -> None:
 
 
 def test_the_address_field_of_a_browser_fills_in_what_capture_did_not_know(home: Home) -> None:
-    text = "File Edit View\nexample.com/orders/17\nYour orders"
-    frame = store_frame(
-        home.database,
-        home.data_dir,
-        image=picture(size=(800, 600)),
-        app_name="Chromium",
-        window_name="Orders",
-    )
-    with home.database.write() as connection:
-        segments.heartbeat(connection, frame)
-    Desk(home, opener(ScriptedEngine(text))).work()
+    engine = ScriptedEngine("File Edit View\nexample.com/orders/17\nYour orders")
+    desk = Desk(home, opener(engine))
+
+    def show(at_ms: int, title: str) -> FrameRow:
+        frame = store_frame(
+            home.database, home.data_dir, at_ms, image=picture(at_ms, size=(800, 600)),
+            app_name="Chromium", window_name=title,
+        )  # fmt: skip
+        with home.database.write() as connection:
+            segments.heartbeat(connection, frame)
+        desk.work()
+        return frame
+
+    frame = show(NOON_MS, "Orders")
+    assert fresh(home, frame).browser_url is None  # it may be typed, or on its way
+    engine.text = "File Edit View\nexample.com/basket\nYour basket"
+    show(NOON_MS + 2000, "Basket")
     assert fresh(home, frame).browser_url == "https://example.com/orders/17"
     by_url = Filters(NOON_MS, NOON_MS + 1, browser_url="example.com/orders")
     assert [hit.frame_id for hit in search.search(home.database, "", by_url).hits] == [frame.id]
-    (segment,) = segments.segments(home.database, NOON_MS, NOON_MS + 1000)
+    segment, _ = segments.segments(home.database, NOON_MS, NOON_MS + 10_000)
     assert segment.browser_url == "https://example.com/orders/17"
 
 

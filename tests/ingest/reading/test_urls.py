@@ -3,7 +3,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.ocr.protocol import Box, OcrLine, OcrWord
 from ingest.reading import urls
 from tests.tables import for_each
 
@@ -47,39 +46,3 @@ def test_any_text_is_survived_and_what_is_found_is_already_normal(text: str) -> 
 
 def test_a_page_full_of_links_keeps_a_bounded_number() -> None:
     assert len(urls.urls_in_text(f"https://example.com/{n}" for n in range(1000))) == urls.MAX_URLS
-
-
-def line(*texts: str, y: int = 60, confidence: float = 0.95) -> OcrLine:
-    words = tuple(OcrWord(text, Box(100 + 200 * n, y, 180, 16), confidence) for n, text in enumerate(texts))
-    return OcrLine(" ".join(texts), Box(100, y, 400, 16), confidence, words)
-
-
-@for_each(
-    ("lines", "expected"),
-    [
-        ([line("example.com/news/today")], "https://example.com/news/today"),
-        ([line("https://example.com")], "https://example.com/"),
-        ([line("localhost:8420/timeline")], "http://localhost:8420/timeline"),
-        ([line("File", "Edit", "View"), line("docs.python.org/3/", y=90)], "https://docs.python.org/3/"),
-        ([line("example.com", y=20), line("example.com/path", y=60)], "https://example.com/path"),
-        ([line("one.com"), line("two.com", y=90)], None),
-        ([line("example.com/news", y=600)], None),
-        ([line("localhost:8766/glass.html", confidence=0.77)], "http://localhost:8766/glass.html"),
-        ([line("example.com/news", confidence=0.5)], None),
-        ([line("main.py"), line("lib.rs"), line("README.md"), line("setup.app")], None),
-        ([line("src/main.py")], None),
-        ([line("me@example.com")], None),
-        ([line("example.com/a/very/long...")], None),
-        ([line("Search", "or", "type", "URL")], None),
-        ([], None),
-    ],
-)
-def test_the_address_field_is_believed_only_when_plausible(
-    lines: list[OcrLine], expected: str | None
-) -> None:
-    assert urls.address_bar_url("Chromium", lines, 1080) == expected
-
-
-def test_only_browsers_have_an_address_field() -> None:
-    assert urls.address_bar_url("Code", [line("example.com/news")], 1080) is None
-    assert urls.address_bar_url(None, [line("example.com/news")], 1080) is None
