@@ -135,9 +135,18 @@ class Reader:
     def parsed(self) -> Parsed:
         return Parsed(self.prose.strip(), tuple(self.wanted))
 
-    def error(self, code: ErrorCode, message: str, name: str = "unknown", given_id: object = None) -> None:
+    def error(
+        self,
+        code: ErrorCode,
+        message: str,
+        name: str = "unknown",
+        given_id: object = None,
+        arguments: object = None,
+    ) -> None:
+        """Note a call that cannot be made, with its arguments where they can be read."""
         call_id = self._id(given_id, f"unusable_{len(self.wanted) + 1}")
-        self.wanted.append(Call(call_id, name[:_NAME_CHARS], {}, message, code))
+        given = arguments if isinstance(arguments, dict) else {}
+        self.wanted.append(Call(call_id, name[:_NAME_CHARS], given, message, code))
 
     def add_object(self, value: object) -> None:
         """A call as a JSON object; anything else is malformed. `parameters` count more than `arguments`."""
@@ -155,17 +164,17 @@ class Reader:
         """
         if name in self.silent:
             return
-        if name not in self.known_tools:
-            problem = f"There is no tool {name[:_NAME_CHARS]!r} in this turn."
-            self.error("unknown_tool", problem, name, given_id)
-            return
         try:
             usable = _as_object(arguments)
         except Broken as problem:
-            if problem.code == "too_deep":
+            if problem.code == "too_deep" and name in self.known_tools:
                 self.error(problem.code, str(problem), name, given_id)
                 raise Stop from problem
             usable = None
+        if name not in self.known_tools:
+            missing = f"There is no tool {name[:_NAME_CHARS]!r} in this turn."
+            self.error("unknown_tool", missing, name, given_id, usable)
+            return
         if not isinstance(usable, dict):
             self.error("bad_arguments", "The arguments must be a JSON object.", name, given_id)
             return

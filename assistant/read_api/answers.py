@@ -20,7 +20,7 @@ from pydantic import (
 
 from assistant.read_api.calls import ReadCall
 
-_TIME = Field(description="RFC 3339 with its zone, or epoch seconds.")
+_TIME = Field(description="A date, or RFC 3339 with its zone.")
 
 Time = Annotated[float | str, _TIME]
 TimeOrNone = Annotated[float | str | None, _TIME]

@@ -14,6 +14,7 @@ is read, what the rules keep back is taken out, and the next page fills the spac
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -128,9 +129,9 @@ class ReadCall:
         """``[start, end)`` in milliseconds, cut to the range: from the beginning where no start is given, and
         up to now; where neither is given, up to shortly after the moment that it is about.
         """
-        start_ms = 0 if start is None else parse(start, "start")
+        start_ms = 0 if start is None else parse(start, "start", self.zone)
         last_ms = self.until_ms if start is None else self.now_ms
-        end_ms = last_ms + 1 if end is None else parse(end, "end")
+        end_ms = last_ms + 1 if end is None else parse(end, "end", self.zone)
         if end_ms <= start_ms:
             raise ReadRefused("invalid", "end must be later than start")
         return self.within(start_ms, end_ms)
@@ -246,19 +247,38 @@ def _refusing() -> Iterator[None]:
 
 # -- times ------------------------------------------------------------------------------------
 #
-# A written time must carry its zone: "today" read in UTC is the oldest mistake of such tools.
+# A written time must carry its zone: "today" read in UTC is the oldest mistake of such tools. A day, a month
+# or a year without a time is the person's own.
+
+_DATE = re.compile(r"(19[7-9]\d|2[01]\d\d)(?:(-?)(\d\d)(?:\2(\d\d))?)?")
+"""As a number it would be a second of the seventies, of which nobody asks."""
 
 
-def parse(value: float | str, name: str) -> int:
-    """Epoch milliseconds of epoch seconds or of an RFC 3339 time with its zone. Raises `ReadRefused`."""
+def parse(value: float | str, name: str, zone: tzinfo | None = None) -> int:
+    """Epoch milliseconds of epoch seconds, of an RFC 3339 time with its zone, or of when a date began in a
+    `zone`. Raises `ReadRefused`.
+    """
     try:
-        seconds = float(value)
+        seconds = _beginning(value, zone) if zone else None
+        seconds = float(value) if seconds is None else seconds
     except ValueError:
         seconds = _written(str(value).strip())
     if not 0 <= seconds <= MAX_EPOCH_SECONDS:  # nor NaN
-        example = "2026-11-20T13:00:00+01:00 (the zone is needed) or epoch seconds"
+        example = "2026-11-20, 2026-11-20T13:00:00+01:00 (the zone is needed) or epoch seconds"
         raise ReadRefused("invalid", f"{name} must be like {example}, not {str(value)[:40]!r}")
     return to_ms(seconds)
+
+
+def _beginning(value: float | str, zone: tzinfo) -> float | None:
+    """When a day, month or year began: ``2026-11-20``, ``20261120``, ``2026-11``, ``2026``; None for none."""
+    written = str(value).strip().removesuffix(".0")
+    date = _DATE.fullmatch(written)
+    if date is None:
+        return None
+    try:
+        return datetime(int(date[1]), int(date[3] or 1), int(date[4] or 1), tzinfo=zone).timestamp()
+    except ValueError:  # no such day
+        return None if written.isdigit() else math.nan
 
 
 def _written(text: str) -> float:

@@ -51,8 +51,8 @@ def search_frames(
 
     All words have to be there; phrases in quotes, prefix*, AND, OR and NOT work. Of a question the words of
     asking are not looked for, and one that finds nothing gives frames from all over the range. Without
-    `start` everything is searched; `end` is now, but half a day after the moment that a conversation is
-    about where `start` is missing, too.
+    `start` all is searched up to `end`, which is now, or half a day after the moment that a conversation
+    is about.
     """
     start_ms, end_ms = call.span(start, end)
     filters = Filters(

@@ -9,6 +9,7 @@ inode, whatever name leads to them.
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -58,7 +59,8 @@ def read_text(roots: Sequence[Path], path: str, max_bytes: int, never: Sequence[
     if b"\0" in content[:_BINARY_SAMPLE]:
         raise ToolFailed("This is not a text file.")
     try:
-        text = content.decode("utf-8", "strict" if is_whole else "ignore")
+        # The last character may be cut where more follows.
+        text = codecs.getincrementaldecoder("utf-8")().decode(content, final=is_whole)
     except UnicodeDecodeError as error:
         raise ToolFailed("This is not a text file in UTF-8.") from error
     return FileText(text, status.st_size, is_whole)

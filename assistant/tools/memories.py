@@ -44,7 +44,7 @@ _REMEMBERS = {
 _TEXT_CHARS = 500
 _AT_MOST = 100
 
-EntityId = Annotated[int, Field(ge=1, description="`entity_id` of recall_entities or store_entity.")]
+EntityId = Annotated[int, Field(ge=1, description="`entity_id` of a result.")]
 Name = Annotated[str, Field(min_length=1, max_length=entities.MAX_NAME_CHARS)]
 Text = Annotated[str, Field(max_length=entities.MAX_TEXT_CHARS)]
 
@@ -146,7 +146,7 @@ def store_entity(
     frame_id: FrameId | None = None,
 ) -> object:
     """Remembers a person, place, event or thing for later conversations and gives its `entity_id`; call it
-    when one was identified that recall_entities does not know. The same kind and name is the same entity,
+    when one was identified that is not remembered yet. The same kind and name is the same entity,
     and a new `description` replaces the old one. `frame_id` is the frame it was found on. Say more about
     it with store_fact."""
     return _stored(lookup, "entity_id", frame_id, entities.store_entity, kind, name, description=description)
@@ -211,14 +211,26 @@ def _permits(lookup: SourceQuery, frame_ids: Iterable[int]) -> bool:
     return not ids or any(lookup.call.permits(frame) for frame in rows)
 
 
+def _is_in_range(lookup: SourceQuery, learned: Entity | Fact, frame_ids: Sequence[int]) -> bool:
+    """Whether it was learned from something in the range; what the person stated holds at any time."""
+    spans = [(at_ms, at_ms + 1) for at_ms in map(captured_ms_of, frame_ids)]
+    if learned.shown_from_ms is not None and learned.shown_until_ms is not None and not spans:
+        spans = [(learned.shown_from_ms, learned.shown_until_ms)]
+    return not spans or any(lookup.call.holds(*span) for span in spans)
+
+
 def _entity_rows(lookup: SourceQuery, found: Sequence[Entity], note: str, limit: int) -> dict[str, Any]:
     """Entities that may be told, with their facts; `note` where there are none."""
     call, turn_id = lookup.call, lookup.context.turn_id
+    found = [entity for entity in found if _is_in_range(lookup, entity, entity.frames)]
     known = [entity for entity in found if _permits(lookup, entity.frames)]
     call.withheld += len(found) - len(known)
     about: dict[int, list[Fact]] = {entity.id: [] for entity in known[:limit]}
     for fact in entities.facts_of(call.database, list(about)):
-        if fact.source_frame_id is not None and not _permits(lookup, [fact.source_frame_id]):
+        shown_on = [] if fact.source_frame_id is None else [fact.source_frame_id]
+        if not _is_in_range(lookup, fact, shown_on):
+            continue
+        if not _permits(lookup, shown_on):
             call.withheld += 1
             continue
         for entity_id in about.keys() & {fact.subject_id, fact.object_entity_id}:
@@ -269,10 +281,9 @@ def search_rag(
 ) -> object:
     """Searches the summaries of whole days, best match first; call it to learn on which day something was, or
     what surrounded it. `start` and `end` are half-open, and a day counts when it overlaps them; without
-    them every day is searched up to half a day after the moment that the conversation is about, else up to
-    now. What a day's summary says is proven by its frames only: find them with
-    search_ocr. Examples: {"query": "budget meeting"};
-    {"query": "", "start": "2026-11-16T00:00:00+01:00", "end": "2026-11-21T00:00:00+01:00"}"""
+    them all days up to the moment that the conversation is about are searched, else up to now. Only frames
+    prove what a day's summary says: find them with search_ocr. Examples: {"query": "budget meeting"};
+    {"query": "", "start": "2026-11-16", "end": "2026-11-21"}"""
     start_ms, end_ms = lookup.call.span_or_none(start, end)
     asked = asking(lookup.call, query)
     days, strategy, reason = daily_summaries.search(

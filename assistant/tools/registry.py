@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from assistant.read_api.calls import ReadSources
 from assistant.tools import files, general, memories, screen, sources, web
@@ -19,7 +21,7 @@ from store.core.database import Database
 from store.core.settings import ToolsSettings
 from store.core.translation import N_
 from store.sources import locations
-from store.sources.inventory import is_present
+from store.sources.inventory import Source, is_present
 
 Nearness = Callable[[Sequence[str]], Sequence[float]]
 """How near each text is in meaning to what is asked; nothing where that cannot be told."""
@@ -64,19 +66,23 @@ class AgentServices:
         object.__setattr__(self, "limit", RateLimit(self.settings.network_calls_per_minute))
 
 
+_OWN = (
+    *screen.SCREEN_TOOLS,
+    screen.describe_frame,
+    *sources.TOOLS,
+    *memories.TOOLS,
+    files.read_attachment,
+    general.calculator,
+    general.get_current_datetime,
+)
+_SET_UP = (files.list_directory, files.read_file, web.web_search)
+EVERY_NAME = frozenset(tool.name for tool in (*_OWN, *_SET_UP))
+
+
 def registry(settings: ToolsSettings) -> dict[str, Tool]:
     """Every tool that this installation has, by name. Raises `SettingsError` for one that cannot be used."""
-    tools = (
-        *screen.SCREEN_TOOLS,
-        screen.describe_frame,
-        *sources.TOOLS,
-        *memories.TOOLS,
-        files.read_attachment,
-        general.calculator,
-        general.get_current_datetime,
-        *(tool for tool, missing in _to_be_set_up(settings) if not missing),
-    )
-    return {tool.name: tool for tool in tools}
+    set_up = (tool for tool, missing in _to_be_set_up(settings) if not missing)
+    return {tool.name: tool for tool in (*_OWN, *set_up)}
 
 
 def not_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
@@ -96,7 +102,7 @@ def _to_be_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
         if web.search_engine(settings)
         else N_("Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG.")
     )
-    return [(files.list_directory, folders), (files.read_file, folders), (web.web_search, engine)]
+    return list(zip(_SET_UP, (folders, folders, engine), strict=True))
 
 
 def modes(database: Database, tools: Mapping[str, Tool]) -> Mapping[str, Mode]:
@@ -114,12 +120,14 @@ def offered(database: Database, tools: Mapping[str, Tool], gates: ToolGateOpts) 
     ]
 
 
-WINDOW_SHARE = 3
+WINDOW_SHARE = 4
 """Definitions of tools may take one part in so many of a model's window: the rest is for what is read."""
 
-
-BASIC = ("search_ocr", "get_frame", "activity_summary", "get_calendar_events")
-"""Without these no answer has evidence, whatever is asked; the last one alone knows what is to come."""
+BASIC = (
+    *("search_ocr", "get_frame", "search_messages", "get_calendar_events", "get_sms_messages"),
+    *("activity_summary", "recall_entities"),
+)
+"""What answers most questions, the first before the others: without these no answer has evidence."""
 
 GATHERING = (
     *("recall_facts_for_frame", "recall_entities", "get_sms_messages", "search_messages", "search_rag"),
@@ -132,27 +140,53 @@ GATHERING = (
 def fitting(
     tools: Sequence[Tool],
     window_tokens: int,
+    holds: Callable[[str], bool],
+    *,
     wanted: str = "",
     nearness: Nearness = lambda texts: (),
-    basic: Collection[str] = BASIC,
+    basic: Sequence[str] = BASIC,
 ) -> list[Tool]:
     """As many tools as a window has room to tell of: the one that is `wanted`, the `basic` ones, and then
-    those whose purpose is nearest to what is asked; where `nearness` cannot tell the shortest, for most fit.
+    those whose purpose is nearest to what is asked; where `nearness` cannot tell the shortest, for most fit,
+    and those last that change something. None whose source `holds` nothing: it takes the room of another.
     """
     room = window_tokens // WINDOW_SHARE
     if sum(tool.tokens for tool in tools) <= room:
         return list(tools)
-    near = nearness([tool.purpose for tool in tools]) or [-float(tool.tokens) for tool in tools]
+    able = [tool for tool in tools if tool.name == wanted or holds(tool.name)]
+    near = nearness([tool.purpose for tool in able])
+    told = dict(zip((tool.name for tool in able), near, strict=True)) if near else {}
+
+    def rank(tool: Tool) -> tuple[bool, int, bool, float]:
+        place = basic.index(tool.name) if tool.name in basic else len(basic)
+        by_size = not told and tool.risk == "changes", float(tool.tokens)
+        return (tool.name != wanted, place, *((False, -told[tool.name]) if told else by_size))
+
     kept = set[str]()
-    for _, tool in sorted(zip(near, tools, strict=True), key=lambda pair: _rank(wanted, basic, *pair)):
+    for tool in sorted(able, key=rank):
         if tool.tokens <= room or tool.name == wanted:
             kept.add(tool.name)
             room -= tool.tokens
     return [tool for tool in tools if tool.name in kept]
 
 
-def _rank(wanted: str, basic: Collection[str], near: float, tool: Tool) -> tuple[bool, bool, float]:
-    return tool.name != wanted, tool.name not in basic, -near
+def definitions(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    """The tools as a model is told of them, without sentences that lead on to one that it does not have."""
+    names = {tool.name for tool in tools}
+    return [
+        {**told, "description": _without(told["description"], EVERY_NAME - names)}
+        for told in (tool.definition() for tool in tools)
+    ]
+
+
+_SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z`])")
+
+
+def _without(description: str, names: Collection[str]) -> str:
+    said, _, examples = description.partition(" Examples: ")
+    first, *others = _SENTENCE.split(said)
+    kept = (each for each in others if not set(re.findall(r"\w+", each)).intersection(names))
+    return " Examples: ".join(filter(None, (" ".join([first, *kept]), examples)))
 
 
 # -- which tools one turn has -----------------------------------------------------------------
@@ -175,6 +209,19 @@ GATES: Mapping[str, tuple[str, str]] = {
 }
 """The flag of each tool that has one, and why it is not offered without; all others are always on."""
 
+SOURCES: Mapping[str, Source] = {
+    "search_messages": "text_messages",
+    "get_sms_messages": "text_messages",
+    "reverse_geocode": "places",
+    "get_frame_tags": "frame_tags",
+    **dict.fromkeys(("recall_entities", "recall_facts_for_frame"), "entities"),
+    **dict.fromkeys(
+        ("search_observations", "find_by_concept", "find_by_file", "find_by_type"), "observations"
+    ),
+    "search_sessions": "session_summaries",
+}
+"""Where the others look. They are asked for where not every tool fits: an empty source is an answer, too."""
+
 
 @dataclass(frozen=True)  # without slots: what is read is kept in the instance
 class ToolGateOpts:
@@ -193,6 +240,13 @@ class ToolGateOpts:
     calendar_present = cached_property(lambda turn: is_present(turn.database, "calendar_events"))
     location_history_present = cached_property(lambda turn: is_present(turn.database, "location_points"))
     chats_told = cached_property(lambda turn: turn.may_tell_chats())
+    present = cached_property(
+        lambda turn: {source: is_present(turn.database, source) for source in {*SOURCES.values()}}
+    )
+
+    def holds(self, tool: str) -> bool:
+        """Whether there is anything that the tool could find."""
+        return tool not in SOURCES or self.present[SOURCES[tool]]
 
     def lacks(self, tool: str) -> str:
         """Why a turn with these flags does not have the tool; "" where it has, as far as gates say."""

@@ -35,7 +35,7 @@ Contact = Annotated[
 ]
 Radius = Annotated[int, Field(ge=1, le=366, description="Days before and after `date`.")]
 Limit = Annotated[int, Field(ge=1, le=100, description="Messages at most.")]
-UnixSeconds = Annotated[float | None, Field(ge=0, le=1e11, description="Real-UTC Unix seconds.")]
+UnixSeconds = Annotated[float | None, Field(ge=0, le=1e11, description="Unix seconds.")]
 
 
 @source_tool(reaches=REACHES, source="messages")
@@ -47,13 +47,13 @@ def get_sms_messages(
     days_radius: Radius = SMS_DAYS_RADIUS,
     limit: Limit = 50,
 ) -> object:
-    """Gives the person's imported messages around a date, in the order of time; call it to see what was
-    written at that time, or with somebody. The window runs from `date` (when left out: the moment that the
-    conversation is about, else now) minus `days_radius` days to `date` plus `days_radius` days, half-open.
-    `contact` is looked up and may not be given beside `contact_id`; of too many messages those nearest to
-    `date` are given. For words in messages use search_messages. Examples:
-    {"date": "2023-11-16T19:00:00+01:00"}; {"date": 1700000000, "contact_id": 42, "days_radius": 1}"""
-    at_ms = lookup.call.at_ms if date is None else calls.parse(date, "date")
+    """Gives the person's imported messages and mails around a date, in the order of time; call it for what
+    was written then, or with somebody. The window runs from `date` minus `days_radius` days to `date` plus
+    `days_radius` days, half-open; without `date` around the moment that the conversation is about, else now.
+    Give `contact` or `contact_id`, not both; of too many messages those nearest to `date` are given. For
+    words in messages use search_messages. Examples: {"date": "2023-11-16T19:00:00+01:00"};
+    {"date": 1700000000, "contact_id": 42, "days_radius": 1}"""
+    at_ms = lookup.call.at_ms if date is None else calls.parse(date, "date", lookup.call.zone)
     contact_or_choice = _contact(lookup, contact_id, contact)
     if isinstance(contact_or_choice, dict):
         return contact_or_choice
@@ -80,13 +80,12 @@ def search_messages(
     contact_id: ContactId = None,
     limit: Limit = 20,
 ) -> object:
-    """Searches what the person's imported messages say, best match first; call it when something was
-    probably written to or by somebody. `mode` fts5 takes words (all must be there), "phrases", prefix*,
-    AND, OR, NOT and NEAR(a b, 5); semantic goes by meaning and needs embeddings; hybrid, recommended, joins
-    both by reciprocal rank fusion and is fts5 where there are no embeddings. `start_ts` and `end_ts`
-    (half-open, real-UTC Unix seconds) and `contact_id` are applied inside the query, so no match in them is
-    lost; without both all is searched that is no later than half a day after the moment that the
-    conversation is about, else than now. For pure date or contact browsing without keywords, prefer
+    """Searches what the person's imported messages and mails say, best match first; call it for what was
+    written to or by somebody. `mode` fts5 takes words (all must be there), "phrases", prefix*, AND, OR, NOT
+    and NEAR(a b, 5); semantic goes by meaning and needs embeddings; hybrid, recommended, joins both by
+    reciprocal rank fusion. `start_ts` and `end_ts` (half-open, real-UTC Unix seconds) and `contact_id` are
+    applied inside the query; without them all up to half a day after the moment that the conversation is
+    about is searched, else up to now. For pure date or contact browsing without keywords, prefer
     get_sms_messages. Examples:
     {"query": "trader joe's"};
     {"query": "dinner", "contact_id": 42, "start_ts": 1700000000, "end_ts": 1700604800};

@@ -126,10 +126,19 @@ def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
     tools = offered(services.database, services.agent.tools, gates)
     first = plan.request.first_call
     nearness = partial(services.embedder.nearness, plan.message) if services.embedder else lambda texts: ()
-    basic = registry.GATHERING if plan.about else registry.BASIC
-    kept = registry.fitting(tools, window_tokens, first.name if first else "", nearness, basic)
-    if left_out := len(tools) - len(kept):
-        turn.warnings.append(text("tools_left_out", plan.language, count=left_out, total=len(tools)))
+    # Of a frame or a moment an empty source is an answer, too.
+    basic, holds = (registry.GATHERING, lambda _: True) if plan.about else (registry.BASIC, gates.holds)
+    kept = registry.fitting(
+        tools,
+        window_tokens,
+        holds,
+        wanted=first.name if first else "",
+        nearness=nearness,
+        basic=basic,
+    )
+    able = kept if kept == tools else [tool for tool in tools if tool in kept or holds(tool.name)]
+    if left_out := len(able) - len(kept):
+        turn.warnings.append(text("tools_left_out", plan.language, count=left_out, total=len(able)))
     return kept
 
 
@@ -251,7 +260,7 @@ def _pieces(
     """The answer's pieces, and then all of it."""
     model, messages, timeout_s = session.model, session.messages, session.turn.services.models.timeout_s
     schema = None if session.plan.uses_tools else prompts.OUTPUT_SCHEMA
-    tools = [] if session.form else [tool.definition() for tool in session.tools]
+    tools = [] if session.form else registry.definitions(session.tools)
     yield from model.stream(
         messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=ledger, in_pieces=in_pieces
     )

@@ -207,6 +207,11 @@ class TurnPlan:
         return self.about is not None and self.uses_tools
 
     @property
+    def gathers(self) -> bool:
+        """Whether tools are what its context is gathered with: nothing was looked up for the question."""
+        return self.about is not None or self.mode == "agent"
+
+    @property
     def question(self) -> str:
         """What the model is asked."""
         return self.asked or self.message

@@ -17,6 +17,7 @@ from assistant.core.records import Opinion
 from assistant.core.strings import local_time
 from assistant.formats.parsing import tools_as_text
 from assistant.retrieval.packing import CLOSE, OPEN
+from assistant.tools.registry import definitions
 from assistant.tools.tool import Tool
 from assistant.turns.plan import TurnPlan
 from engines.chat.protocol import object_schema
@@ -61,8 +62,12 @@ def blocks(
         model_prompt=plan.model_prompt,
         identity=plan.voice.identity,
         rules=_rules(plan, sees=sees),
-        guidance=guidance(tools, rounds, plan.owner or settings.owner, settings.examples) if tools else "",
-        tools=tools_as_text([tool.definition() for tool in tools], form) if tools and form else "",
+        guidance=guidance(
+            tools, rounds, plan.owner or settings.owner, settings.examples, gathers=plan.gathers
+        )
+        if tools
+        else "",
+        tools=tools_as_text(definitions(tools), form) if tools and form else "",
         time=time_block(plan),
         budget=BUDGET_NOTE.format(rounds=rounds) if tools else "",
         background=background(plan.context.system_augmentation),
@@ -90,14 +95,19 @@ def time_block(plan: TurnPlan) -> str:
     return f"{now}\nRequested range: {start} to {end}, the end not included"
 
 
-def guidance(tools: Sequence[Tool], rounds: int, owner: str = "", examples: str = "") -> str:
-    """Block 4: how to work with the tools that are on. A line about tools that are all off is left out.
+def guidance(
+    tools: Sequence[Tool], rounds: int, owner: str = "", examples: str = "", *, gathers: bool = True
+) -> str:
+    """Block 4: how to work with the tools that are on. A line about tools that are all off is left out, and
+    one for a turn that `gathers` its context, or for one that does not, where this is not one.
 
     `owner` names whose screen this is, `examples` are worked ones and come last; both '' where none are set.
     """
     names = {tool.name for tool in tools}
     lines = ["Tool-use guidance:"]
     for line in _TEXTS["guidance"]:
+        if line.get("gathers", gathers) is not gathers:
+            continue
         offered = line.get("joint", ", ").join(name for name in line.get("tools", ()) if name in names)
         if offered or "tools" not in line:
             lines.append(f"- {line['text'].format(tools=offered, rounds=rounds)}")

@@ -33,6 +33,7 @@ from assistant.formats.parsing import Call
 from assistant.read_api import calls
 from assistant.read_api.calls import ReadRefused
 from assistant.tools.general import calculate
+from assistant.tools.registry import definitions
 from assistant.tools.tool import Tool, ToolFailed
 from assistant.turns import prompts, tool_execution
 from assistant.turns.admission import admit
@@ -204,8 +205,8 @@ def _completed(
     endpoint = deps.models.endpoint(model.name)
     ledger = SentLedger(deps.database, deps.clock, endpoint, "test")
     with ledger.asking():
-        definitions = [tool.definition() for tool in tools]
-        pieces = model.stream(messages, tools=definitions, timeout_s=deps.models.timeout_s, on_send=ledger)
+        told = definitions(tools)
+        pieces = model.stream(messages, tools=told, timeout_s=deps.models.timeout_s, on_send=ledger)
         completion = next(piece for piece in pieces if isinstance(piece, Completion))
         ledger.answered(completion, messages)
     return completion

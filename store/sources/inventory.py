@@ -76,7 +76,18 @@ limit :limit
 # -- whether there is anything ------------------------------------------------------------
 # Whether a source has anything at all: the probe behind the gates of tools.
 
-Source = Literal["daily_summaries", "calendar_events", "location_points", "text_messages", "facts"]
+Source = Literal[
+    "daily_summaries",
+    "calendar_events",
+    "location_points",
+    "text_messages",
+    "facts",
+    "places",
+    "entities",
+    "frame_tags",
+    "observations",
+    "session_summaries",
+]
 
 
 def is_present(database: Database, source: Source) -> bool:

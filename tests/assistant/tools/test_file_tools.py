@@ -59,6 +59,13 @@ def test_a_long_file_is_cut_at_a_character(root: Path) -> None:
     assert (found.text, found.is_whole, found.size_bytes) == ("é" * 499, False, 2 * MAX_BYTES)
 
 
+@for_each("size", [MAX_BYTES // 2, 2 * MAX_BYTES])
+def test_what_is_not_utf_8_is_said_of_a_long_file_as_of_a_short_one(root: Path, size: int) -> None:
+    (root / "old.txt").write_bytes("Größe\n".encode("latin-1") * (size // 6))
+    with pytest.raises(ToolFailed, match="not a text file in UTF-8"):
+        read_text([root], "old.txt", MAX_BYTES)
+
+
 @for_each("path", ["picture.png", "latin.txt", "pipe", "notes", "/dev/zero", "/dev/stdin", "missing"])
 def test_what_is_no_text_file_is_refused(root: Path, path: str) -> None:
     with pytest.raises(ToolFailed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -185,6 +186,7 @@ def test_a_call_to_a_tool_that_is_not_there_has_an_error_and_the_turn_goes_on(
         ("get_calendar_events", "failed"),
         ("make_coffee", "failed"),
     ]
+    assert json.loads(ran.calls[0].arguments) == {"start": 0, "end": 1}  # which the person is shown
     told = [m["content"] for m in stub.requests[1]["messages"] if m["role"] == "tool"]
     assert len(told) == 2
     assert all('"error"' in text for text in told)

@@ -227,6 +227,30 @@ def test_memory_outside_the_range_is_neither_given_nor_counted(database: Databas
     assert "lies outside" in turn.error("get_context_timeline", anchor=times.rfc3339(NOW_MS - 1_000_000, UTC))
 
 
+def test_what_was_learned_outside_the_range_is_neither_given_nor_counted(
+    database: Database, data_dir: DataDir
+) -> None:
+    """What the person stated holds at any time."""
+    frame = store_frame(database, data_dir, NOW_MS - DAY_MS, "Anna")
+    with database.write() as connection:
+        stated = Provenance(NOW_MS)
+        anna, _ = entities.store_entity(connection, "person", "Anna", stated)
+        entities.store_entity(connection, "thing", "Anker", Provenance(NOW_MS, frame_id=frame.id))
+        entities.store_fact(connection, anna, "likes", stated, object_value="tea")
+        learned = Provenance(NOW_MS, frame_id=frame.id)
+        entities.store_fact(connection, anna, "works at", learned, object_value="Hafen")
+    for range_ms, names, facts in (
+        (None, {"Anna", "Anker"}, ["Hafen", "tea"]),
+        ((NOW_MS - 2 * DAY_MS, NOW_MS), {"Anna", "Anker"}, ["Hafen", "tea"]),
+        ((NOW_MS - 1000, NOW_MS), {"Anna"}, ["tea"]),
+    ):
+        told = Turn(database, range_ms=range_ms).answer("recall_entities")
+        assert {row["name"] for row in told["entities"]} == names
+        told_facts = [fact["object"] for row in told["entities"] for fact in row.get("facts", ())]
+        assert sorted(told_facts) == facts
+        assert not told.get("withheld")
+
+
 def test_a_frame_tells_of_no_neighbour_outside_the_range(database: Database, data_dir: DataDir) -> None:
     before, frame, after = (put(database, data_dir, NOW_MS + n * 1_000, str(n)) for n in range(3))
     beside = ("previous_frame_id", "next_frame_id")

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from assistant.read_api import calls
 from assistant.turns.tool_execution import result_text
 from store.core.database import Database
 from store.egress import access_log
@@ -199,6 +200,32 @@ def test_events_of_a_range_in_the_zone_of_the_person(database: Database) -> None
 def test_a_range_needs_two_ends_in_order(database: Database, arguments: dict[str, Any]) -> None:
     for tool in ("get_calendar_events", "get_location_history"):
         assert Turn(database).error(tool, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "day"),
+    [
+        ("2026-11-20", "2026-11-21", 20),
+        ("20261120", "20261121", 20),
+        (20261120, 20261121, 20),
+        ("2026-11", "2026-12", 20),
+        ("2026", 2027, 20),
+        (2027, "2028", None),
+        ("2026-11-21", "2026-12", None),
+    ],
+)
+def test_a_date_is_the_persons_own_day_and_no_second_of_the_seventies(
+    database: Database, start: Any, end: Any, day: int | None
+) -> None:
+    at_ms = calls.parse("2026-11-20T00:30:00+08:00", "at")
+    put_events(database, [EventRecord("Standup", at_ms, at_ms + 1)])
+    told = Turn(database, zone=ZoneInfo("Asia/Shanghai")).answer("get_calendar_events", start=start, end=end)
+    assert [int(row["start"][8:10]) for row in told["events"]] == ([] if day is None else [day])
+
+
+def test_no_day_is_made_up(database: Database) -> None:
+    for date in ("2026-11-31", "2026-13", "2026-1-1", "2026-11-20T13:00"):
+        assert "must be like 2026-11-20" in Turn(database).error("get_sms_messages", date=date)
 
 
 # -- places -------------------------------------------------------------------------------

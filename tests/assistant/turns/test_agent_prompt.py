@@ -196,6 +196,13 @@ def test_the_reference_text_stands_with_every_tool() -> None:
         assert guidance.startswith(REFERENCE)
 
 
+def test_who_has_frames_already_is_not_told_to_gather_first_and_nobody_is_told_both() -> None:
+    gathers, needs_none = "don't answer after one or two calls", "needs no look-up needs no call"
+    for mode, told, untold in (("agent", gathers, needs_none), ("auto", needs_none, gathers)):
+        text = text_of(with_tools(replace(PLAN, request=replace(ASKED, mode=mode)), TOOLS, 5))
+        assert told in text.replace("\n", " ") and untold not in text.replace("\n", " ")
+
+
 def test_the_budget_is_the_real_number() -> None:
     assert "You have a budget of 3 tool-calling iterations." in prompts.guidance(TOOLS, 3)
 

@@ -9,13 +9,20 @@ import pytest
 
 from assistant.core.prompt_blocks import tokens_of
 from assistant.core.records import ShortenedEvent
+from assistant.core.texts import estimate_tokens
+from assistant.tools.registry import EVERY_NAME, SOURCES, WINDOW_SHARE
 from assistant.turns.model_session import LEFT_OUT, fit
 from assistant.turns.plan import TurnServices
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import Message, RequestedCall
 from store.core.database import Database
+from store.sources import entities
+from store.sources.calendars import EventRecord
+from store.sources.entities import Provenance
+from store.sources.locations import PlaceRecord
 from tests.assistant.agents import agent_deps, offered, run
-from tests.assistant.helpers import Afternoon
+from tests.assistant.helpers import NOW_MS, Afternoon
+from tests.sources import message, put_events, put_messages, put_places
 from tests.stub_model import StubModel
 from tests.tables import for_each
 
@@ -92,14 +99,26 @@ def test_a_request_that_is_refused_as_too_long_is_made_smaller(deps: TurnService
 def test_a_small_window_is_told_of_fewer_tools_and_still_of_frames(
     database: Database, stub: StubModel, afternoon: Afternoon
 ) -> None:
-    """The basic ones stay, then those near to the question, and what is not on offer is said."""
+    """Those stay that find in this home what is asked for most, and what is not on offer is said."""
     for minute in range(20):
         afternoon.show(minute, f"policy {minute} " + "words and words " * 20)
     stub.reply("Twenty.")
     with agent_deps(database, stub, context_tokens=8_192) as deps:
+        run(deps, mode="auto")
+        assert {"search_ocr", "get_frame", "activity_summary"} <= offered(stub)
+        assert not offered(stub) & SOURCES.keys()  # this home has none of them
+        assert stub.prompt().count("[[e") > 5
+        put_messages(database, [message("Die Lieferung kommt am Dienstag", NOW_MS - 1)])
+        put_events(database, [EventRecord("Lieferung", NOW_MS, NOW_MS + 1)])
+        put_places(database, [PlaceRecord("Hof", 1, 1)])
+        with database.write() as connection:
+            entities.store_entity(connection, "person", "Ada", Provenance(NOW_MS))
         ran = run(deps, mode="auto")
-    assert {"search_ocr", "get_frame"} <= offered(stub)
-    assert len(offered(stub)) < 20 and stub.prompt().count("[[e") > 5
+    wanted = {"search_ocr", "get_frame", "search_messages", "get_sms_messages", "get_calendar_events"}
+    assert wanted <= offered(stub) and "reverse_geocode" not in offered(stub)
+    told = json.dumps(stub.requests[-1]["tools"])
+    assert estimate_tokens(told) < 8_192 / WINDOW_SHARE * 1.2
+    assert not {name for name in EVERY_NAME - offered(stub) if name in told}
     assert any("tools were not on offer" in warning for warning in ran.result.warnings)
 
 
