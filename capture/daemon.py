@@ -236,7 +236,8 @@ class Daemon:
         kind, identity = self._sources.kind, verdict.identity
         if kind == "screen" and after is not None and identity == Identity():
             identity = Identity(DESKTOP)
-        candidate = Candidate(shot, identity, due_s, verdict.pages)
+        visible = verdict.visible if kind == "screen" else None  # a picture of a folder may show any
+        candidate = Candidate(shot, identity, due_s, verdict.pages, visible)
         self.recorder.record(candidate, activity, kind)
         return ""
 

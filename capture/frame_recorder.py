@@ -31,7 +31,7 @@ from capture.windows.protocol import Identity
 from store.core.errors import StoreError
 from store.core.settings import CaptureSettings
 from store.core.times import utc_offset_min
-from store.spool.queue import WEBP_OF_CAPTURE, Capture, LookReport, Spool
+from store.spool.queue import WEBP_OF_CAPTURE, Capture, LookReport, Spool, VisibleWindows
 
 log = logging.getLogger(__name__)
 
@@ -42,13 +42,14 @@ class Candidate:
 
     `due_s` is when the look was due, on a monotonic clock: intervals are counted in due times,
     so that a look that ran late by a few milliseconds does not cost a whole interval. `pages` may be asked
-    for their text.
+    for their text; `visible` are the other windows on it (`Capture.visible`).
     """
 
     shot: Screenshot
     identity: Identity
     due_s: float
     pages: tuple[PageWindow, ...] = ()
+    visible: VisibleWindows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +220,7 @@ class FrameRecorder:
             trigger=keep.trigger,
             utc_offset_min=utc_offset_min(shot.captured_ms),
             batch_id=self._ledger.batch_id,
+            visible=keep.candidate.visible,
         )
 
     def _record_lost(self, monitor: str, capture: Capture, error: BaseException) -> None:

@@ -23,6 +23,7 @@ from store.core.settings import PrivacySettings
 from store.privacy.defaults import is_browser
 from store.privacy.rules import RuleSet, load_rules
 from store.spool.page_text import Area
+from store.spool.queue import VisibleWindows, is_storable
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ Windows = Sequence[WindowInfo] | None
 """Visible windows, topmost first; None when they could not be read."""
 
 MASK_COLOUR = (64, 64, 64)
+_LONGEST_TEXT = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,14 @@ class Verdict:
     `reason` is "" when the look may be kept, else a ledger reason without names. `masks` are on
     the desktop, in its units. `identity` never names a window that is left out. `pages` may be asked for
     their text: windows that are kept and stood still, and no browser's unless it is surely an ordinary one.
+    `visible` are the windows on the picture beside the one in front, None where windows are not known.
     """
 
     reason: str = ""
     masks: tuple[Rect, ...] = field(default=())
     identity: Identity = field(default_factory=Identity)
     pages: tuple[PageWindow, ...] = field(default=())
+    visible: VisibleWindows | None = None
 
 
 class Rules:
@@ -84,6 +88,7 @@ def judge(
         return Verdict("unknown_window") if rules.any else Verdict()
     masks: list[Rect] = []
     pages: list[PageWindow] = []
+    kept: list[WindowInfo] = []
     reason = ""
     for windows in (before,) if before == after else (before, after):
         for window, parts in visible_parts(windows, monitor.area):
@@ -93,14 +98,33 @@ def judge(
             if decision.action == "mask":
                 masks += parts
                 reason = decision.reason
-            elif before == after and _may_tell(window):
+                continue
+            kept.append(window)
+            if before == after and _may_tell(window):
                 shown = tuple(_area(part, monitor) for part in parts)
                 pages.append(PageWindow(window, _area(window.rect, monitor), shown))
     masks += _carried(masks, [window.places for window in (*before, *after) if len(window.places) > 1])
     if masks and not uncovered(monitor.area, masks):
         return Verdict(reason)  # nothing is left to see
     identity = identity_on(rules, monitor, monitors, after)
-    return Verdict("", tuple(masks), identity, tuple(pages))
+    return Verdict("", tuple(masks), identity, tuple(pages), _beside(identity, kept))
+
+
+def _beside(front: Identity, kept: Iterable[WindowInfo]) -> VisibleWindows:
+    """What a later rule can know the other windows on a picture by."""
+    names = {
+        (_as_kept(window.app_name), _as_kept(window.window_name), _as_kept(window.browser_url))
+        for window in kept
+    }
+    names -= {(front.app_name, front.window_name, front.browser_url), (None, None, None)}
+    return tuple(sorted(names, key=lambda window: tuple(text or "" for text in window)))
+
+
+def _as_kept(text: str | None) -> str | None:
+    """As it can be stored: what one program calls its window costs no picture of the others."""
+    if text is None or is_storable(text):
+        return text and text[:_LONGEST_TEXT]
+    return "".join(c if is_storable(c) else "\N{REPLACEMENT CHARACTER}" for c in text[:_LONGEST_TEXT])
 
 
 def _carried(masks: Iterable[Rect], moved: Iterable[tuple[Rect, ...]]) -> list[Rect]:

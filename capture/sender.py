@@ -224,8 +224,8 @@ class Sender(threading.Thread):
         rules = self._rules.current()
         if rules.unreadable:
             raise StoreError(rules.unreadable)
-        decision = rules.decide(window)
-        return ("excluded", decision.reason) if decision.rule else None
+        reason = rules.kind_on([window, *(WindowFacts(*each) for each in capture.visible or ())])
+        return ("excluded", reason) if reason else None
 
     def _report(self, capture_id: str, monitor: str, stays: tuple[str, str], at: int) -> None:
         """A look whose picture stays here, so that all looks are counted. The report has a name that another
@@ -281,9 +281,9 @@ class Sender(threading.Thread):
         save_server_rules(self._data_dir, choices)
         current = self._rules.current()
         found = (
-            (waiting, ("excluded", decision.reason))
+            (waiting, ("excluded", reason))
             for waiting in self._waiting(0, 2**62)
-            if waiting.window and (decision := current.decide(waiting.window)).rule
+            if (reason := current.kind_on(waiting.windows))
         )
         self._withdraw(found)
         self._rules_sha256 = wishes["rules_sha256"]

@@ -57,6 +57,7 @@ def capture(captured_ms: int = NOON_MS, **changes: Any) -> Capture:
         "app_name": "Code",
         "window_name": "main.py",
         "focused": True,
+        "visible": (),
         **changes,
     }
     return Capture(**values)

@@ -102,8 +102,9 @@ def checked_capture(capture: Capture) -> Capture:
     """The same capture: JSON alone promises nothing. Raises `SpoolEntryInvalid` naming what is wrong."""
     if not _is_whole(capture.captured_ms, 1, MAX_CAPTURED_MS):
         raise SpoolEntryInvalid("bad_record", "captured_ms must be a whole number of milliseconds since 1970")
-    for name in _TEXTS:
-        value = getattr(capture, name)
+    texts = [(name, getattr(capture, name)) for name in _TEXTS]
+    texts += [("visible", text) for window in capture.visible or () for text in window]
+    for name, value in texts:
         if value is None and name not in _REQUIRED:
             continue
         if not isinstance(value, str) or len(value) > MAX_TEXT or not is_storable(value):

@@ -148,6 +148,7 @@ def capture(seed: int, zone: ZoneInfo, visit: Visit, moment: Moment) -> Capture:
         trigger="app_switch" if moment is visit.moments[0] else "visual_change",
         utc_offset_min=utc_offset_min(moment.captured_ms, zone),
         batch_id=batch_id(seed, moment.captured_ms),
+        visible=(),
     )
 
 

@@ -262,12 +262,13 @@ def _excluded_because(home: Home, capture: Capture) -> str:
     more of them: asked again is only whether a rule fits, as one may have been made meanwhile. An import or
     an upload that names no window is an explicit act: not knowing its window is no reason to refuse.
     """
+    rules = load_rules(home.data_dir, home.settings.privacy)
     window = WindowFacts(capture.app_name, capture.window_name, capture.browser_url)
-    decision = load_rules(home.data_dir, home.settings.privacy).decide(window)
+    decision = rules.decide(window)
     if decision.reason == "rules_unreadable":
         raise TryLater(decision.detail)
     if capture.batch_id is not None:
-        return decision.reason if decision.rule else ""
+        return rules.kind_on([window, *(WindowFacts(*each) for each in capture.visible or ())])
     return "" if decision.reason == "unknown_window" else decision.reason
 
 

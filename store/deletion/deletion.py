@@ -343,10 +343,12 @@ class Erasure:
         left += [receipts.UNDECIDED] * bool(self._request.undecided)
         if not self._database.checkpoint():
             left.append(receipts.LOG_IS_READ)
+        with self._database.read() as connection:
+            only_front = self._request.only_front(connection)
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
         receipt = Receipt(
             start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left),
-            (*copies.elsewhere(self._database), *sorted(self._sent_to)), self._tombstone or 0,
+            (*copies.elsewhere(self._database), *sorted(self._sent_to)), self._tombstone or 0, only_front,
         )  # fmt: skip
         noted = {**asdict(receipt), **self._covered}
         if receipts.has_counted(left):

@@ -19,7 +19,7 @@ from store.core.database import Database, scalar
 from store.core.translation import N_, heard
 from store.core.translation import gettext as _
 from store.deletion import memory_hooks, places
-from store.deletion.request import Request
+from store.deletion.request import OnlyFront, Request
 from store.frames import pending, text_index
 from store.frames.frames import id_range
 from store.frames.media import Media
@@ -86,15 +86,27 @@ class _TakenBack(Exception):
     """The transaction was only to look."""
 
 
-def preview(database: Database, request: Request) -> tuple[Counts, list[tuple[str, str]] | None]:
-    """What `delete` would remove now, and the answers and memories among it as (kind, name).
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What `delete` would remove now, with the answers and memories among it as (kind, name)."""
+
+    counts: Counts
+    names: list[tuple[str, str]] | None
+    only_front: OnlyFront
+
+
+def preview(database: Database, request: Request) -> Preview:
+    """What would go, and what stays though it may show it.
 
     It is found by deleting it in a transaction that is taken back. Of more frames than `MOST_NAMED` the
     answers are those that cite one, memory is counted roughly, and the names are None.
     """
     counts, names = _rehearsed(database, request) or (_counted(database, request), None)
+    with database.read() as connection:
+        only_front = request.only_front(connection)
     waiting = request.waiting(database.data_dir)
-    return counts.plus({"spool": len(waiting), "copies": len(copies.copies(database.data_dir))}), names
+    also = {"spool": len(waiting), "copies": len(copies.copies(database.data_dir))}
+    return Preview(counts.plus(also), names, only_front)
 
 
 def _rehearsed(database: Database, request: Request) -> tuple[Counts, list[tuple[str, str]]] | None:
@@ -140,6 +152,7 @@ class Receipt:
     left: tuple[str, ...] = field(default=())
     elsewhere: tuple[str, ...] = ()
     deletion_id: int = 0  # by which hosts say that they carried it out (`store.sources.hosts`)
+    only_front: OnlyFront = field(default_factory=OnlyFront)
 
     @property
     def frames(self) -> int:
@@ -149,6 +162,11 @@ class Receipt:
     def left_in_words(self) -> list[str]:
         """`left` in the person's language."""
         return [_in_words(sentence) for sentence in self.left]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of it is left, as far as anything can be known."""
+        return self.verified and not self.only_front.frames
 
     @property
     def is_being_finished(self) -> bool:
@@ -170,6 +188,7 @@ def latest(database: Database, limit: int) -> list[Receipt]:
 
 def _receipt_of(noted: dict[str, Any]) -> Receipt:
     known = {each.name: noted[each.name] for each in fields(Receipt) if each.name in noted}
+    known["only_front"] = OnlyFront(**noted.get("only_front", {}))
     counts = {each.name: noted["counts"].get(each.name, 0) for each in fields(Counts)}
     return Receipt(**known | {"counts": Counts(**counts)})
 

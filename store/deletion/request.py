@@ -17,6 +17,7 @@ from store.core.errors import StoreError
 from store.core.keys import app_digest
 from store.core.paths import DataDir
 from store.deletion import places
+from store.frames import visible_windows
 from store.frames.frames import MAX_CAPTURED_MS, id_range
 from store.privacy.rules import Rule, WindowFacts, as_document, validate
 from store.search.filters import APP_NAMES
@@ -38,7 +39,7 @@ _COUNT_DEADLINE_S = 2.0
 class DeletionScope:
     """Which frames go: everything after ``select id`` but for the order and the chunk.
 
-    `fits`, where there is one, is the SQL function ``fits(app_name, window_name, browser_url)`` of `source`.
+    `fits`, where there is one, is the SQL function of `source` of that name, which is asked of `_WINDOWS`.
     """
 
     source: str
@@ -48,11 +49,11 @@ class DeletionScope:
     @contextmanager
     def bound(self, connection: apsw.Connection) -> Iterator[None]:
         """Let a connection know the function for this block: it remembers the windows it was asked about."""
-        connection.create_scalar_function("fits", self.fits, 3, deterministic=True)
+        connection.create_scalar_function("fits", self.fits, _ANY, deterministic=True)
         try:
             yield
         finally:
-            connection.create_scalar_function("fits", None, 3)
+            connection.create_scalar_function("fits", None, _ANY)
 
     def select_all(self, connection: apsw.Connection) -> int:
         """Put every frame into ``deletion_request``; returns how many."""
@@ -80,13 +81,23 @@ class DeletionScope:
             return int(scalar(connection, f"select count(*) {self.source}", self.parameters))
 
 
+@dataclass(frozen=True, slots=True)
+class OnlyFront:
+    """Frames of which nobody noted which windows were behind the one in front, and when the last of them was
+    captured. Capture notes it; a version before did not, and of an imported picture nobody knows.
+    """
+
+    frames: int = 0
+    until_ms: int | None = None
+
+
 @dataclass(frozen=True)
 class Request:
     """Frames by id, or those captured in ``[start_ms, end_ms)``.
 
-    With `app_name` only that app's, compared as a whole without regard to case; with `rules` only those in
-    windows that one of them is known to fit. The rules must be in force: they keep out what is on its way
-    while the rest is deleted.
+    With `app_name` only those with that app in front, compared as a whole without regard to case; with
+    `rules` only those on which a window can be seen that one of them is known to fit, as capture leaves them
+    out. The rules must be in force: they keep out what is on its way while the rest is deleted.
     """
 
     start_ms: int
@@ -129,7 +140,7 @@ class Request:
 
     @property
     def _condition(self) -> str:
-        return "" if self.is_whole_range else "and fits(f.app_name, f.window_name, f.browser_url)"
+        return "" if self.is_whole_range else f"and fits({_WINDOWS})"
 
     @property
     def _of_app(self) -> str:
@@ -144,28 +155,53 @@ class Request:
         named = None if self.app_name is None else self.app_name.casefold()
 
         @lru_cache(_WINDOWS_KNOWN)
-        def fits(app: str | None, title: str | None, url: str | None) -> bool:
+        def fits(app: str | None, title: str | None, url: str | None, visible: str | None = None) -> bool:
             if named is not None and (app is None or app.casefold() != named):
                 return False
-            known = {rule: rule.known_fit(WindowFacts(app, title, url)) for rule in self.rules}
-            if not known or any(known.values()):
+            beside = visible_windows.decode(visible) if visible else ()
+            slow = [self._too_slow(*window) for window in ((app, title, url), *beside)]
+            if not self.rules or None in slow:
                 return True
-            self.undecided.update(rule.sentence for rule, is_fit in known.items() if is_fit is None)
+            self.undecided.update(*filter(None, slow))
             return False
 
         return fits
+
+    @cached_property
+    def _too_slow(self) -> Callable[..., frozenset[str] | None]:
+        """The rules that took too long on a window; None where one is known to fit it."""
+
+        @lru_cache(_WINDOWS_KNOWN)
+        def too_slow(app: str | None, title: str | None, url: str | None) -> frozenset[str] | None:
+            known = {rule: rule.known_fit(WindowFacts(app, title, url)) for rule in self.rules}
+            if any(known.values()):
+                return None
+            return frozenset(rule.sentence for rule, is_fit in known.items() if is_fit is None)
+
+        return too_slow
 
     @cached_property
     def undecided(self) -> set[str]:
         """The rules that took too long on a window that was asked about: what it showed stays."""
         return set()
 
+    def only_front(self, connection: apsw.Connection) -> OnlyFront:
+        """Of rules: the frames that stay and may show what they fit behind the window in front, as nobody
+        noted the others.
+        """
+        if not self.rules:
+            return OnlyFront()
+        first, after = id_range(self.start_ms, self.end_ms)
+        with self.scope.bound(connection):
+            found = rows(connection, _ONLY_FRONT, {"first": first, "after": after})
+        return OnlyFront(*found[0])
+
     def waiting(self, data_dir: DataDir) -> list[Waiting]:
         """Captures of the spool that were asked for. One whose record cannot be read may be any window's."""
         if self.frame_ids:
             return []
         found = residual_files.captures(data_dir, self.start_ms, self.end_ms)
-        return [entry for entry in found if entry.window is None or self._fits(*_names(entry.window))]
+        return [entry for entry in found if entry.window is None or self._fits(*_names(entry))]
 
     def truncate_frames(self, connection: apsw.Connection) -> None:
         """Frames that were still on the screen when the range began: their time ends before it."""
@@ -193,10 +229,27 @@ def recorded(database: Database, rules: tuple[Rule, ...]) -> int | None:
         return None
 
 
-def _names(window: WindowFacts) -> tuple[str | None, str | None, str | None]:
-    return window.app_name, window.window_name, window.browser_url
+def has_only_front(database: Database) -> bool:
+    """Whether there are frames of which nobody noted the windows behind the one in front."""
+    return bool(database.column("select 1 from frames where visible_id is null limit 1"))
 
 
+def _names(entry: Waiting) -> tuple[str | None, ...]:
+    """What `_WINDOWS` is of a frame."""
+    assert entry.window is not None
+    window, visible = entry.window, entry.visible
+    beside = None if visible is None else visible_windows.encode(visible)
+    return window.app_name, window.window_name, window.browser_url, beside
+
+
+_ANY = -1  # number of arguments
+_WINDOWS = (
+    "f.app_name, f.window_name, f.browser_url, (select windows from visible_windows where id = f.visible_id)"
+)
+_ONLY_FRONT = f"""
+select count(*), max(f.captured_ms) from frames f
+where f.visible_id is null and f.id >= :first and f.id < :after and not fits({_WINDOWS})
+"""
 _NEXT = "select id from deletion_request where id > ? order by id limit ?"
 _REACHING = """
 with recursive monitors (name) as (

@@ -15,7 +15,7 @@ import apsw
 from store.core import records
 from store.core.database import Database, column, scalar
 from store.core.errors import StoreError, existing
-from store.frames import text_index
+from store.frames import text_index, visible_windows
 from store.spool.queue import Capture
 
 ID_STEP = 1024
@@ -79,6 +79,7 @@ class FrameRow:
     preview_sha256: str | None = None
     preview_bytes: int | None = None
     host: str = ""
+    visible_id: int | None = None
 
     @property
     def status(self) -> FrameStatus:
@@ -265,6 +266,8 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
     is_small = still.width_px * still.height_px <= _LARGEST_PACKED_PX
     told["is_packable"] = is_small and capture.batch_id is not None and still.media_type == "image/webp"
     times = {"ended_ms": capture.captured_ms, "stored_ms": now_ms}
+    if capture.visible is not None:
+        told["visible_id"] = visible_windows.keep(connection, capture.visible)
     records.insert(connection, "frames", id=frame_id, **told, **asdict(still), **times)
     text_index.add(connection, frame_id)
     record_outcome(connection, capture.capture_id, "stored", capture.captured_ms, frame_id)

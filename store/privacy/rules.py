@@ -323,6 +323,10 @@ class RuleSet:
             return Decision("mask", "unknown_window", detail=unknown, private=private)
         return Decision("keep", private=private)
 
+    def kind_on(self, windows: Iterable[WindowFacts]) -> str:
+        """The kind of the first rule that leaves one of these windows out; "" where none does."""
+        return next((found.reason for window in windows if (found := self.decide(window)).rule), "")
+
     def permits(self, app_name: str | None, window_name: str | None, browser_url: str | None) -> bool:
         """Whether what was recorded of such a window may go out.
 

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from store.core.errors import SpoolEntryInvalid, SpoolFull
 from store.core.keys import OVERHEAD_BYTES, box_of
@@ -58,6 +58,10 @@ DESKTOP = "Desktop"
 """`app_name` of a screen on which no window was in view."""
 
 
+VisibleWindows = tuple[tuple[str | None, str | None, str | None], ...]
+"""(app, title, address) of windows, each once and in alphabetical order."""
+
+
 @dataclass(frozen=True, slots=True)
 class Capture:
     """What capture knows about one frame. Unknown is None, never borrowed from elsewhere."""
@@ -78,6 +82,7 @@ class Capture:
     batch_id: str | None = None
     host: str = ""  # the machine that handed it in; "" for this one
     host_deletion_id: int | None = None  # deletions up to this one were carried out there
+    visible: VisibleWindows | None = None  # on the picture, beside the one in front; None where nobody told
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +299,18 @@ def is_storable(text: str) -> bool:
     return "\0" not in text and not any(0xD800 <= ord(c) < 0xE000 for c in text)
 
 
+def visible_windows_of(value: Any) -> VisibleWindows:
+    """What `Capture.visible` was written as. Raises `ValueError`."""
+    windows = tuple(tuple(window) for window in value) if isinstance(value, list) else ()
+    are_texts = all(
+        len(window) == 3 and all(text is None or isinstance(text, str) for text in window)
+        for window in windows
+    )
+    if not isinstance(value, list) or not are_texts:
+        raise ValueError("visible must be a list of [app, title, address]")
+    return cast(VisibleWindows, windows)
+
+
 def _name_of(record: Capture | LookReport) -> str:
     if isinstance(record, Capture):
         uuid.UUID(record.capture_id)  # the name becomes a path: nothing but a UUID may enter
@@ -354,6 +371,8 @@ def _decode(folder: Path) -> Capture | LookReport:
     try:
         kind = document.pop("kind")
         if kind == "capture":
+            if document.get("visible") is not None:
+                document["visible"] = visible_windows_of(document["visible"])
             capture = Capture(**document)
             uuid.UUID(capture.capture_id)
             if capture.image_type not in IMAGE_NAMES:

@@ -16,7 +16,14 @@ from pathlib import Path
 from store.core.errors import SpoolEntryInvalid
 from store.core.paths import DataDir, remove
 from store.privacy.rules import WindowFacts
-from store.spool.queue import GONE, is_storable, read_record, told_by_name
+from store.spool.queue import (
+    GONE,
+    VisibleWindows,
+    is_storable,
+    read_record,
+    told_by_name,
+    visible_windows_of,
+)
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +34,7 @@ _PARTS = ("new", "failed", "taken", "tmp")
 class Waiting:
     """A capture in the spool. What its record does not say (or cannot) is None; so is the id of what somebody
     else put there, whose time is when they did. `window` is None where the record
-    cannot be read.
+    cannot be read; `visible` are the windows beside it, where it names them.
     """
 
     folder: Path
@@ -37,6 +44,13 @@ class Waiting:
     batch_id: str | None
     monitor: str
     size_bytes: int
+    visible: VisibleWindows | None = None
+
+    @property
+    def windows(self) -> list[WindowFacts]:
+        """All that are known to be on the picture."""
+        front = [] if self.window is None else [self.window]
+        return front + [WindowFacts(*window) for window in self.visible or ()]
 
     @property
     def is_unfinished(self) -> bool:
@@ -99,9 +113,11 @@ def _waiting(folder: Path, start_ms: int, end_ms: int) -> Waiting | None:
     try:
         record = read_record(folder)
         app, title, url = (_text(record.get(name)) for name in ("app_name", "window_name", "browser_url"))
+        told_visible = record.get("visible")
+        visible = None if told_visible is None else visible_windows_of(told_visible)
         window = WindowFacts(app, title, url)
-    except SpoolEntryInvalid:
-        record, window = {}, None  # only its name is known
+    except (SpoolEntryInvalid, ValueError, TypeError):
+        record, window, visible = {}, None, None  # only its name is known
     return Waiting(
         folder=folder,
         capture_id=told[1] if told else None,
@@ -110,6 +126,7 @@ def _waiting(folder: Path, start_ms: int, end_ms: int) -> Waiting | None:
         batch_id=_text(record.get("batch_id")),
         monitor=_text(record.get("monitor")) or "",
         size_bytes=size_bytes,
+        visible=visible,
     )
 
 

@@ -151,6 +151,8 @@ _PROBLEMS = {
         _without("frames", "browser_urls", "o.name = t.browser_url", "t.browser_url is not null"),
     "window titles are kept of no frame": _without("window_names", "frames", "o.window_name = t.name"),
     "addresses are kept of no frame": _without("browser_urls", "frames", "o.browser_url = t.name"),
+    "lists of visible windows are kept of no frame":
+        _without("visible_windows", "frames", "o.visible_id = t.id"),
     "frames are not in the index": _without("frames", "frames_fts_docsize", "o.id = t.id"),
     "rows of the index have no frame": _without("frames_fts_docsize", "frames", "o.id = t.id"),
     "totals of frames are not those of the frames": f"""

@@ -378,6 +378,27 @@ def test_a_half_covered_masked_window_is_solid_and_its_name_is_nowhere(
     assert len(done.frames) <= 4  # what goes on below the mask is no change
 
 
+def test_a_frame_says_which_windows_it_shows_beside_the_one_in_front(
+    display: Display, running: Running, data_dir: DataDir
+) -> None:
+    """A later rule takes the picture by any of them; what is covered or masked is not on it."""
+    save_rules(data_dir, [Rule(title="diary", action="mask")])
+    for title, place in (
+        ("covered", "40x10+30+30"),
+        ("calculator", "40x10+700+20"),
+        ("diary", "30x8+700+400"),
+    ):
+        display.xterm(title, place)
+    source = X11Windows(display.name)
+    until(lambda: len(source.windows()) == 3)
+    display.xterm("editor", "60x20+20+20")
+    until(lambda: len(source.windows()) == 4)
+    source.close()
+    running.settle()
+    last = running.finish().frames[-1]
+    assert (last.window_name, last.visible) == ("editor", (("XTerm", "calculator", None),))
+
+
 def test_a_password_manager_in_view_keeps_the_whole_monitor_out(display: Display, running: Running) -> None:
     display.xterm("vault", "40x10+20+20", "cat", "-class", "KeePassXC")
     display.xterm("editor", "40x10+700+20")

@@ -37,13 +37,13 @@ class DeleteRequest(Ranged):
     start_time: Seconds
     end_time: Seconds = Field(description="End of the range, not included.")
     app_name: Text | None = Field(
-        None, min_length=1, description="Only frames of this app, by its whole name."
+        None, min_length=1, description="Only frames with this app in front, by its whole name."
     )
     rules: list[RuleBody] = Field(
         [],
         max_length=_MAX_RULES,
-        description="Only frames in windows that one of these rules fits. They must be in force, or what is"
-        " being captured meanwhile would be stored afterwards; a dry run tries any.",
+        description="Only frames on which a window can be seen that one of these rules fits. They must be in"
+        " force, or what is being captured meanwhile would be stored afterwards; a dry run tries any.",
     )
     dry_run: bool = Field(False, description="Count what would go; delete nothing.")
 
@@ -95,6 +95,13 @@ class HostReceiptAnswer(Answer):
     revoked: bool = Field(description="Its token was revoked: it hears of nothing any more.")
 
 
+class OnlyFrontAnswer(Answer):
+    """Frames that stay and may show what `rules` fit behind the window in front: nobody noted the others."""
+
+    frames: int
+    until: Timestamp | None = Field(description="When the last of them was captured; null without any.")
+
+
 class ReceiptAnswer(SpanAnswer):
     dry_run: bool
     app_name: str | None
@@ -102,6 +109,7 @@ class ReceiptAnswer(SpanAnswer):
     bytes: int = Field(description="Bytes freed; for a dry run the size of the pictures.")
     deleted_at: Timestamp | None
     verification: VerificationAnswer | None = Field(description="Null for a dry run.")
+    only_front: OnlyFrontAnswer
     hosts: list[HostReceiptAnswer] = Field([], description="Other machines, with those still to answer.")
 
 
@@ -111,8 +119,11 @@ def delete(body: DeleteRequest) -> ReceiptAnswer:
     own = services()
     asked = DeletionRequest(body.start_time, body.end_time, body.app_name, rules=_validated(body.rules))
     if body.dry_run:
-        counts, _ = receipts.preview(own.database, asked)
-        return ReceiptAnswer.of(body, counts=counts, bytes=counts.bytes, deleted_at=None, verification=None)
+        found = receipts.preview(own.database, asked)
+        return ReceiptAnswer.of(
+            body, counts=found.counts, bytes=found.counts.bytes, deleted_at=None, verification=None,
+            only_front=found.only_front,
+        )  # fmt: skip
     _require_in_force(asked.rules)
     receipt = deletion.delete(own.database, own.media, asked, now_ms=own.clock())
     return receipt_answer(own.database, receipt, body.app_name)

@@ -11,14 +11,14 @@ from webapp.cli.common import MOMENT, home_and_json, local_text, open_home, prin
 
 if TYPE_CHECKING:
     from store.core.database import Database
-    from store.deletion.request import Request
+    from store.deletion.request import OnlyFront, Request
 
 
 @click.command()
 @home_and_json
 @click.option("--from", "start_ms", type=MOMENT, required=True, metavar="TIME", help="Start, included.")
 @click.option("--to", "end_ms", type=MOMENT, required=True, metavar="TIME", help="End, not included.")
-@click.option("--app", help="Only frames of this app.")
+@click.option("--app", help="Only frames with this app in front.")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
 def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: str | None, yes: bool) -> None:
     """Delete everything that was recorded in a range of time."""
@@ -34,7 +34,7 @@ def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: st
     if not yes:
         with database.read() as connection:
             frames = count(asked.scope.count(connection), "frame")
-        of_app = f" of {app}" if app else ""
+        of_app = f" with {app} in front" if app else ""
         span = f"{local_text(start_ms)} to {local_text(end_ms)}"
         click.confirm(f"{frames}{of_app} from {span}: gone for good. Delete?", abort=True, err=True)
     _delete(database, asked, as_json)
@@ -57,10 +57,22 @@ def _delete(database: Database, asked: Request, as_json: bool) -> None:
             click.echo(
                 f"{path} may hold it still: it is outside the home folder, erase it or end it yourself"
             )
+        _say_only_front(receipt.only_front)
     if receipt.is_being_finished:
         click.echo(f"Recollect finishes this while it runs: {' '.join(receipt.left)}", err=True)
     elif not receipt.verified:
         raise click.ClickException(f"something is left: {'; '.join(receipt.left)}")
+
+
+def _say_only_front(only_front: OnlyFront) -> None:
+    """What nobody can know of the frames that a rule leaves."""
+    from webapp.core.formatting import count
+
+    if only_front.until_ms is not None:
+        click.echo(
+            f"{count(only_front.frames, 'frame')} until {local_text(only_front.until_ms)} may still show it"
+            " behind another window: of those only the window in front is known"
+        )
 
 
 @click.group(invoke_without_command=True)
@@ -119,6 +131,7 @@ def add(
             ) from error
         save_choices(here.data_dir, replace(own, rules=own.rules + added))
     click.echo(f"from now on: {added[0].sentence}", err=as_json)
+    asked = request.Request(*request.EVER, rules=added)
     found = request.recorded(database, added)
     earlier = "frames recorded earlier that it would have hidden could not be counted"
     if found is not None:
@@ -126,11 +139,15 @@ def add(
     if found != 0 and (
         recorded == "delete" or (recorded == "ask" and _is_agreed(f"{earlier}: delete, too?"))
     ):
-        return _delete(database, request.Request(*request.EVER, rules=added), as_json)
+        return _delete(database, asked, as_json)
+    with database.read() as connection:
+        only_front = asked.only_front(connection)
     if as_json:
-        return print_json({"recorded_frames": found})
+        behind = {"frames": only_front.frames, "until": only_front.until_ms and only_front.until_ms / 1000}
+        return print_json({"recorded_frames": found, "only_front": behind})
     if found != 0:
         click.echo(f"{earlier}; they stay")
+    _say_only_front(only_front)
 
 
 def _is_agreed(question: str) -> bool:

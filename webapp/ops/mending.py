@@ -34,6 +34,8 @@ _STATEMENTS = {
         "delete from window_names where not exists (select 1 from frames where window_name = name)",
     "addresses are kept of no frame":
         "delete from browser_urls where not exists (select 1 from frames where browser_url = name)",
+    "lists of visible windows are kept of no frame":
+        "delete from visible_windows as v where not exists (select 1 from frames where visible_id = v.id)",
     "frames have a window title that filters do not know":
         "insert or ignore into window_names select window_name from frames where window_name is not null",
     "frames have an address that filters do not know":

@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response
 
 from store.core.translation import gettext as _
 from store.deletion import deletion, receipts
-from store.deletion.request import EVER, Request, recorded
+from store.deletion.request import EVER, Request, has_only_front, recorded
 from store.egress import egress_log
 from store.frames import apps, frames
 from store.privacy import rules as privacy
@@ -60,8 +60,11 @@ def add() -> Response:
 
 
 def _ask_about_recorded(rules: tuple[Rule, ...], words: str) -> Response:
-    """Go on to ask whether frames go, too, that these rules would have hidden; where there are none, back."""
-    if recorded(services().database, rules) != 0:
+    """Go on to ask whether frames go, too, that these rules would have hidden, or to say that some may be
+    among those that are left; where there are none, back.
+    """
+    own = services().database
+    if recorded(own, rules) != 0 or (rules and has_only_front(own)):
         return templating.redirect_to(f"/privacy/erase?{urlencode({'rule': words})}#rules")
     return templating.redirect_to("/privacy#rules")
 
@@ -113,8 +116,9 @@ def previewed(asked: Request | None) -> dict[str, Any]:
     """What would go, as `privacy/_names.html` tells it; nothing where nothing is asked."""
     if asked is None:
         return {}
-    counts, names = receipts.preview(services().database, asked)
-    return {"counts": counts, "names": names and [(_(kind), name) for kind, name in names]}
+    found = receipts.preview(services().database, asked)
+    names = found.names and [(_(kind), name) for kind, name in found.names]
+    return {"counts": found.counts, "names": names, "only_front": found.only_front}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,7 @@ def _page(status: int = 200, **changes: object) -> Response:
         "seen": [name for name in apps.used_lately(own.database, own.clock(), _SEEN) if name not in excluded],
         "rule": {},
         "errors": {},
-        **dict.fromkeys(("counts", "names", "receipt")),
+        **dict.fromkeys(("counts", "names", "only_front", "receipt")),
         "erase": EraseForm(),
         "confirmation": _(DELETE),
         "builtin_name": BUILTIN,

@@ -35,7 +35,7 @@ def test_deleting_a_frame_forgets_what_a_chat_said_of_it(
     told = past.window("What was it?", answers=[f"It was {SECRET}."], evidence=evidence)
     other = past.window("And the lunch?", answers=["Pizza."])
     assert SECRET in everywhere(database)
-    before, _ = receipts.preview(database, Request(NOON_MS - 2_000, NOON_MS))
+    before = receipts.preview(database, Request(NOON_MS - 2_000, NOON_MS)).counts
     receipt = deletion.delete_frames(database, media, [frame.id])
     assert before.chat_summaries == receipt.counts.chat_summaries == 1
     assert receipt.verified

@@ -327,7 +327,7 @@ def test_rules_take_what_they_would_have_hidden_and_nothing_else(
     ]
     for title in ("Payroll June", "Holidays"):
         spool.put(capture(NOON_MS, window_name=title), webp(noise(1)))
-    assert (request.recorded(database, rules), receipts.preview(database, ever)[0].spool) == (3, 1)
+    assert (request.recorded(database, rules), receipts.preview(database, ever).counts.spool) == (3, 1)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(deletion, "empty_trash", interrupted)
@@ -339,13 +339,52 @@ def test_rules_take_what_they_would_have_hidden_and_nothing_else(
     assert "ayroll" not in str(database.column("select receipt from deletions"))
 
 
+def test_a_rule_takes_frames_that_show_its_window_behind_another(
+    database: Database, data_dir: DataDir, media: Media, spool: Spool
+) -> None:
+    """Also from the spool; the receipt names the frames whose other windows nobody noted."""
+    rules = validate([{"app": "galculator"}])
+    ever = Request(*EVER, rules=rules)
+    calculator, mail = ("Galculator", "galculator", None), ("Mail", "Inbox", None)
+    seen: tuple[Any, ...] = ((calculator, mail), (mail,), (), None, (calculator, mail), None)
+    ids = [
+        put(database, data_dir, NOON_MS + n * SECOND, f"{n}", visible=visible).id
+        for n, visible in enumerate(seen)
+    ]
+    put(
+        database, data_dir, NOON_MS + 60 * SECOND, "front", app_name="galculator"
+    )  # of which nobody knows more
+    for visible in ((calculator,), (mail,), None):
+        spool.put(capture(NOON_MS, visible=visible), webp(noise(1)))
+    unknown = request.OnlyFront(2, NOON_MS + 5 * SECOND)
+
+    before = receipts.preview(database, ever)
+    assert (request.recorded(database, rules), before.counts.frames, before.counts.spool) == (3, 3, 1)
+    assert before.only_front == unknown
+    receipt = deletion.delete(database, media, ever)
+    assert sorted(frames.get_many(database, ids)) == ids[1:4] + ids[5:]
+    assert len(spool.waiting()) == 2
+    assert (receipt.verified, receipt.is_whole, receipt.only_front) == (True, False, unknown)
+    assert [each.only_front for each in receipts.latest(database, 9)] == [unknown]
+    kept = database.column("select windows from visible_windows")
+    assert sorted(kept) == ['[["Mail","Inbox",null]]', "[]"]  # no list that names it is left
+    assert request.recorded(database, validate([{"title": "Inbox"}])) == 1
+
+    assert deletion.delete(database, media, Request(*EVER)).is_whole
+    assert database.column("select windows from visible_windows") == []
+    assert receipts.preview(database, ever).only_front == request.OnlyFront()
+
+
 def test_what_a_slow_rule_may_fit_stays_and_the_receipt_names_the_rule(
     database: Database, data_dir: DataDir, media: Media
 ) -> None:
     slow = put(database, data_dir, NOON_MS, "slow", window_name=f"{'a' * 300} b")
     put(database, data_dir, NOON_MS + SECOND, "gone", window_name="aaa")
     ever = Request(*EVER, rules=validate([{"title": "^(a|a)*$", "match": "regex"}]))
-    assert (receipts.preview(database, ever)[0].frames, request.recorded(database, ever.rules)) == (1, None)
+    assert (receipts.preview(database, ever).counts.frames, request.recorded(database, ever.rules)) == (
+        1,
+        None,
+    )
     receipt = deletion.delete(database, media, ever)
     assert (receipt.frames, receipt.verified) == (1, False)
     assert database.column("select id from frames") == [slow.id]
@@ -420,11 +459,11 @@ def test_preview_counts_what_a_deletion_removes(
     for n in range(5):
         put(database, data_dir, NOON_MS + n, f"text {n}", app_name="Code")
     spool.put(capture(NOON_MS + 9), webp(noise(9)))
-    before, _ = receipts.preview(database, Request(NOON_MS, END_MS))
+    before = receipts.preview(database, Request(NOON_MS, END_MS)).counts
     receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
     told = attrgetter("frames", "bytes", "pictures", "readings", "quotes", "entries", "spool")
     assert told(before) == told(receipt.counts) and before.frames == 5
-    assert receipts.preview(database, Request(NOON_MS, END_MS))[0].frames == 0
+    assert receipts.preview(database, Request(NOON_MS, END_MS)).counts.frames == 0
 
 
 # -- conversations ------------------------------------------------------------------------
@@ -901,4 +940,4 @@ def test_what_stays_is_looked_at_outside_of_those_transactions(
 
 def test_no_migration_is_newer_than_these_tests() -> None:
     """A later one may add a place where something of a frame lives: look at `purge.PLACES`."""
-    assert migrations.names()[-1] == "016_moments"
+    assert migrations.names()[-1] == "017_visible_windows"

@@ -112,7 +112,8 @@ def test_deleting_each_of_thirty_frames_takes_what_was_learned_and_nothing_that_
     lost = left = 0
     for n, frame in enumerate(shot):
         animal, keeper = SUBJECTS[n]
-        counts, named = receipts.preview(database, Request(*EVER, frame_ids=(frame.id,)))
+        found = receipts.preview(database, Request(*EVER, frame_ids=(frame.id,)))
+        counts, named = found.counts, found.names
         wanted = {
             ("Answer", f"Whose is number {n}?"), ("Fact", f"{animal} belongs to {keeper}"),
             ("Fact", f"Mine {animal} knows {animal} by heart"), ("What was done", f"{animal} alone"),
@@ -150,9 +151,10 @@ def test_of_too_many_frames_nothing_is_named(
 ) -> None:
     ids = tuple(store_frame(database, data_dir, NOON_MS + n * HOUR_MS, "words").id for n in range(2))
     monkeypatch.setattr(receipts, "MOST_NAMED", 1)
-    counts, names = receipts.preview(database, Request(*EVER, frame_ids=ids))
+    found = receipts.preview(database, Request(*EVER, frame_ids=ids))
+    counts, names = found.counts, found.names
     assert (counts.frames, names) == (2, None)
-    assert receipts.preview(database, Request(*EVER, frame_ids=ids[:1]))[1] == []
+    assert receipts.preview(database, Request(*EVER, frame_ids=ids[:1])).names == []
 
 
 def test_what_was_proposed_of_a_chat_that_has_gone_is_not_remembered(

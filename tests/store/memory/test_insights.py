@@ -220,7 +220,7 @@ def test_deleting_a_frame_takes_its_insight_every_version_and_every_word(
     first = told(database, anchor, f"You read {SECRET}.", title=SECRET, evidence=(cited(frame),))
     told(database, anchor, f"{SECRET} again.", title=SECRET, evidence=(cited(frame, None),), amends=first.id)
     assert places_with(data_dir, [SECRET.encode()])
-    assert receipts.preview(database, Request(NOON_MS, NOON_MS + 1))[0].insights == 2
+    assert receipts.preview(database, Request(NOON_MS, NOON_MS + 1)).counts.insights == 2
     receipt = deletion.delete_frames(database, Media(data_dir.media), [frame.id])
     assert (receipt.verified, receipt.counts.insights, receipt.left) == (True, 2, ())
     assert insights.list_insights(database, InsightFilter(all_versions=True)) == []

@@ -361,6 +361,24 @@ def test_a_rule_takes_the_past_only_after_a_clear_yes(
     assert recollect.json("privacy", "test", "--app", "Code")["action"] == "keep"
 
 
+def test_a_rule_takes_what_shows_behind_and_says_what_it_cannot_know(
+    recollect: Recollect, database: Database, data_dir: DataDir
+) -> None:
+    store_frame(database, data_dir, visible=(("galculator", "galculator", None),))
+    store_frame(database, data_dir, NOON_MS + 1, visible=(("Mail", "Inbox", None),))
+    said = "may still show it behind another window"
+    added = recollect("privacy", "add", "--app", "galculator", "--recorded", "delete")
+    assert "deleted 1 frame" in added[1] and said not in added[1]
+    store_frame(database, data_dir, NOON_MS + 2, visible=None)
+    for choice in ("keep", "delete"):
+        out = recollect("privacy", "add", "--app", "galculator", "--recorded", choice)[1]
+        assert f"1 frame until 2026-11-20 12:00:00+00:00 {said}" in out
+    told = recollect.json("privacy", "add", "--app", "Mail", "--recorded", "keep")
+    assert told == {"recorded_frames": 1, "only_front": {"frames": 1, "until": (NOON_MS + 2) / 1000}}
+    receipt = recollect.json("privacy", "add", "--app", "Mail", "--recorded", "delete")
+    assert (receipt["counts"]["frames"], receipt["only_front"]["frames"]) == (1, 1)
+
+
 def test_rules_that_cannot_be_read_are_not_written_over(recollect: Recollect, data_dir: DataDir) -> None:
     data_dir.privacy_rules.write_text("{", encoding="utf-8")
     for words in (["privacy"], ["privacy", "add", "--app", "Mail"]):

@@ -694,6 +694,25 @@ def test_a_new_rule_offers_to_delete_what_it_would_have_hidden(
     assert visitor.post("/privacy/erase", data={**form, "rule": "app Code"}).status_code == 422
 
 
+def test_a_rule_s_preview_and_receipt_say_of_which_frames_only_the_front_is_known(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    shoot(1, visible=(("Signal", "Chats", None),))
+    unknown = shoot(2, visible=None)
+    token = {"csrf_token": csrf_of(app, visitor)}
+    answer = visitor.post("/privacy/rules", data={**token, "app": "Signal"})
+    said = "may still show it behind another window: of those only the window in front is known."
+    asked = words(page(visitor, answer.headers["Location"]))
+    assert "fits 1 frame recorded earlier" in asked and said in asked
+    form = {**token, "rule": "app Signal", "confirm": "DELETE"}
+    told = words(visitor.post("/privacy/erase", data=form).text)
+    assert "1 frame deleted" in told and "Checked: nothing of it is left" not in told
+    assert told.count(said) == 2  # in its place and among the receipts
+    page(visitor, f"/frames/{unknown.id}")
+    asked = words(page(visitor, answer.headers["Location"]))
+    assert "Nothing that is stored fits Signal. 1 frame until" in asked and said in asked
+
+
 def test_the_built_in_rules_ask_about_the_past_when_they_are_switched_on_again(
     app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
 ) -> None:
