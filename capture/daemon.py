@@ -48,6 +48,7 @@ FAULT_AFTER_UNKNOWN_S = 50.0
 _AT_REST_S = 5.0  # so long a screen is taken for unchanged at most because nothing was said to be painted
 _STALLED_S = 5.0  # between two looks: this program was stopped, or starved
 _SETTLE_S = 0.15  # a window that was just switched to has painted itself by then
+_GRABS = 2  # at most for one look
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,9 +259,10 @@ class Daemon:
         now_s = self._clock.monotonic_s()
         missed = max(0, int((now_s - due_s) / self.cadence_s))
         next_s = due_s + (missed + 1) * self.cadence_s
-        if self._window_changes(next_s - now_s) and next_s - self._clock.monotonic_s() > 2 * _SETTLE_S:
+        if self._window_changes(next_s - now_s):
+            has_time = next_s - self._clock.monotonic_s() > 2 * _SETTLE_S
             self._clock.wait(stop, _SETTLE_S)
-            if not stop.is_set():
+            if has_time and not stop.is_set():
                 self.tick(self._clock.monotonic_s())
         self._clock.wait(stop, next_s - self._clock.monotonic_s())
         return next_s
@@ -319,16 +321,23 @@ def watched_monitors(monitors: list[Monitor], names: tuple[str, ...]) -> list[Mo
 
 
 def take_look(sources: Sources, monitors: list[Monitor], watched: list[Monitor], before: Windows) -> Look:
-    """Grab the watched monitors. One that cannot be grabbed does not cost the others."""
-    shots: dict[str, Screenshot] = {}
-    failures: dict[str, SourceFailed] = {}
-    for monitor in watched:
-        try:
-            shots[monitor.name] = sources.screens.grab(monitor)
-        except SourceFailed as error:
-            failures[monitor.name] = error
-    after, unknown = read_windows(sources.windows)
-    return Look(tuple(monitors), shots, failures, before, after, unknown)
+    """Grab the watched monitors, once more where windows changed meanwhile: a picture of before would go by
+    the names of after. One that cannot be grabbed does not cost the others.
+    """
+    for _ in range(_GRABS):
+        shots: dict[str, Screenshot] = {}
+        failures: dict[str, SourceFailed] = {}
+        for monitor in watched:
+            try:
+                shots[monitor.name] = sources.screens.grab(monitor)
+            except SourceFailed as error:
+                failures[monitor.name] = error
+        after, unknown = read_windows(sources.windows)
+        look = Look(tuple(monitors), shots, failures, before, after, unknown)
+        if failures or before is None or after is None or before == after:
+            break
+        before = after
+    return look
 
 
 def read_windows(source: WindowSource) -> tuple[Windows, str]:

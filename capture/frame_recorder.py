@@ -241,6 +241,9 @@ SWITCHES_AT_ONCE = 3
 SWITCH_WINDOW_S = 5.0
 FILM_INTERVAL_S = 10.0
 """At most one frame in this time while only a film changes."""
+PAINT_S = 2.0
+"""So long a window may bear a new title before it shows what that names: browsers wait for a page's style."""
+_PAINTED = 0.25  # of the rows of tiles are other; a title, an address and a line of status take fewer
 
 Trigger = Literal["start", "app_switch", "window_change", "visual_change", "idle_floor"]
 
@@ -251,10 +254,19 @@ class _Kept:
     capture_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Retitled:
+    """When a window was first seen with another title, and the picture of the look before."""
+
+    due_s: float
+    before: Pixels
+
+
 class FrameTrigger:
     """Decides for one monitor. Call `judge` for every look, `kept` for every frame accepted.
 
-    A look ends in one of three ways. *Keep* it: the first look, another app or window (at once), a
+    A look ends in one of three ways. *Keep* it: the first look, another app (at once), another title or
+    address (as soon as the window shows what it names, or might), a
     change of pixels (at most one per interval), or the idle floor (nothing changed for long while the
     person is there). *Extend* the last frame: nothing changed, or only what always flickers, or only a film
     of which a frame was kept a moment ago. *Wait*: something changed too soon after the last frame, or that
@@ -274,6 +286,7 @@ class FrameTrigger:
         self._waiting: Keep | None = None
         self._extended: Extend | None = None  # what the last look came to
         self.saw_change = False
+        self._retitled: _Retitled | None = None
         self._switches: deque[float] = deque(maxlen=SWITCHES_AT_ONCE)
 
     def judge(
@@ -283,7 +296,14 @@ class FrameTrigger:
         spool.
         """
         self.saw_change = False
+        before = self._previous
         verdict = self._first_verdict(candidate, is_active)
+        if isinstance(verdict, Keep) and verdict.trigger == "window_change":
+            if not self._shows_title(verdict, before):
+                self._extended = None
+                return None
+        else:
+            self._retitled = None
         self._extended = verdict if isinstance(verdict, Extend) and self._waiting is None else None
         if isinstance(verdict, Extend):
             if self._waiting is None:
@@ -310,12 +330,11 @@ class FrameTrigger:
         self._kept = _Kept(keep.candidate, capture_id)
         self._extended = Extend(capture_id, "unchanged") if keep.candidate.due_s == due_s else None
         self._last_due_s = due_s
-        self._waiting = None
-        self._changed = None
+        self._waiting = self._changed = self._retitled = None
 
     def reset(self) -> None:
         """Forget what was kept: the next look is a new frame, and no interval spans the gap."""
-        self._kept = self._waiting = self._previous = self._changed = self._extended = None
+        self._kept = self._waiting = self._previous = self._changed = self._extended = self._retitled = None
 
     def _first_verdict(self, candidate: Candidate, is_active: bool) -> Keep | Extend:
         pixels, kept = candidate.shot.pixels, self._kept
@@ -332,6 +351,16 @@ class FrameTrigger:
         if isinstance(verdict, Extend) and self._is_floor(candidate.due_s, is_active):
             return Keep(candidate, "idle_floor")
         return verdict
+
+    def _shows_title(self, keep: Keep, before: Pixels | None) -> bool:
+        """Whether what is seen under another title is other, too, or has had the time to be."""
+        pixels, due_s = keep.candidate.shot.pixels, keep.candidate.due_s
+        if self._retitled is None and before is not None:
+            self._retitled = _Retitled(due_s, before)
+        known = self._retitled
+        if known is None or known.before.shape != pixels.shape or due_s - known.due_s >= PAINT_S:
+            return True
+        return bool(changed_tiles(known.before, pixels).any(axis=1).mean() >= _PAINTED)
 
     def _is_floor(self, due_s: float, is_active: bool) -> bool:
         assert self._kept is not None

@@ -70,14 +70,18 @@ class Seen:
 
 
 class _Page:
-    """Frames in a row on one page. `address` is the one it came with, None where that is not known;
-    `is_titled` says that it came with a title of its own.
-    """
+    """Frames in a row on one page. `address` is the one it came with, None where that is not known."""
 
-    def __init__(self, first: Seen, address: str | None, *, is_titled: bool) -> None:
+    def __init__(self, first: Seen, address: str | None, before: _Page | None) -> None:
         self.frames = [first]
         self.address = address
-        self._is_titled = is_titled
+        # The last frames of the page before may bear the title of this one already.
+        self._is_titled = before is None or first.title not in {seen.title for seen in before.at_rest}
+
+    @property
+    def at_rest(self) -> list[Seen]:
+        """Those with its address in the field, or with none where it came without one."""
+        return [seen for seen in self.frames if seen.address == self.address]
 
     def is_left_at(self, seen: Seen) -> bool:
         """Whether this frame shows another page. An address alone does not say so, nor a title that blinks
@@ -100,9 +104,9 @@ class _Page:
     def settled(self, following: _Page | None) -> Iterator[int]:
         """The frames that surely show this address: the one that stood there for longest."""
         next_address = following.address if following else None
-        at_rest = [seen for seen in self.frames if seen.address and seen.address == self.address]
+        at_rest = self.at_rest
         others = [seen for seen in self.frames if seen.address not in (None, self.address, next_address)]
-        if not at_rest or (not self._is_told and _time(at_rest) <= _time(others)):
+        if self.address is None or (not self._is_told and _time(at_rest) <= _time(others)):
             return
         settled_ms = self.frames[0].captured_ms + SETTLED_MS
         # A new tab may bear the address before the page comes, and its title is another one.
@@ -143,8 +147,8 @@ def visited(line: Sequence[Seen], *, is_whole: bool) -> dict[int, str]:
             pages[-1].frames.append(seen)
         else:
             is_known = is_whole if before is None else before.is_read
-            is_titled = before is None or before.title != seen.title
-            pages.append(_Page(seen, seen.address if is_known else seen.url, is_titled=is_titled))
+            address = seen.address if is_known else seen.url
+            pages.append(_Page(seen, address, pages[-1] if pages else None))
     found = {seen.id: seen.url for seen in line if seen.url is not None}
     for page, following in zip(pages, [*pages[1:], None], strict=True):
         for frame_id in page.settled(following):

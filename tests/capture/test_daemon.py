@@ -14,6 +14,7 @@ from PIL import Image
 
 from capture.core.errors import DisplayLost, NoDisplay, SourceFailed
 from capture.core.geometry import Rect
+from capture.screens.protocol import Pixels
 from capture.windows.idle import Activity
 from capture.windows.protocol import WindowInfo
 from store.core.paths import DataDir
@@ -99,6 +100,34 @@ def test_a_switch_between_two_looks_is_a_new_frame_with_its_own_name(bench: Benc
     assert [(f.app_name, f.trigger) for f in done.frames] == [
         ("XTerm", "start"), ("Code", "app_switch"), (DESKTOP, "app_switch"),
     ]  # fmt: skip
+
+
+def test_a_picture_of_before_a_switch_does_not_go_by_the_name_of_after_it(bench: Bench) -> None:
+    bench.look(3)
+
+    def switching() -> Pixels:
+        bench.windows.listed = [window("Code", "main.py")]
+        bench.show(screen(seed=7))
+        return screen()
+
+    bench.show(switching)
+    bench.look(1)
+    done = bench.finish()
+    assert [(f.app_name, f.trigger) for f in done.frames] == [("XTerm", "start"), ("Code", "app_switch")]
+    picture = Image.open(io.BytesIO(done.images[done.frames[1].capture_id]))
+    assert (np.asarray(picture) == screen(seed=7)[..., 2::-1]).all()
+
+
+def test_windows_that_change_at_each_reading_cost_one_picture_more(bench: Bench) -> None:
+    titles = itertools.count()
+
+    def moving() -> Pixels:
+        bench.windows.listed = [window("Code", str(next(titles)))]
+        return screen()
+
+    bench.show(moving)
+    bench.look(1)
+    assert next(titles) == 2
 
 
 def test_flush_reports_every_ten_seconds(bench: Bench) -> None:

@@ -79,7 +79,35 @@ def test_another_app_or_window_is_kept_at_once() -> None:
     judged = Judged()
     judged.at(0, screen())
     assert judged.at(0.25, screen(), Identity("Code", "main.py", focused=True, pid=2)) == "app_switch"
-    assert judged.at(0.5, screen(), Identity("Code", "b.py", focused=True, pid=2)) == "window_change"
+    assert judged.at(0.5, screen(seed=1), Identity("Code", "b.py", focused=True, pid=2)) == "window_change"
+
+
+def test_another_title_waits_for_what_it_names() -> None:
+    """Browsers tell the title of a page before they paint it."""
+    judged, bread = Judged(), replace(SHELL, window_name="Bread", browser_url="https://bakery.example/")
+    judged.at(0, screen())
+    toolbars = draw(screen(), 100, 20, width=300)
+    assert judged.at(0.2, toolbars, bread) == "wait"
+    assert judged.at(0.7, toolbars, bread) == "wait"
+    assert judged.at(1.2, screen(seed=1), bread) == "window_change"
+    assert judged.kept[-1] == (1.2, "window_change")
+
+
+def test_a_change_before_a_title_changed_is_not_what_it_names() -> None:
+    judged, bread = Judged(), replace(SHELL, window_name="Bread")
+    judged.at(0, screen())
+    assert judged.at(0.5, screen(seed=1)) == "wait"
+    assert judged.at(0.7, draw(screen(seed=1), 100, 20), bread) == "wait"
+    assert judged.at(1.2, screen(seed=2), bread) == "window_change"
+
+
+def test_a_title_that_changes_alone_is_kept_in_time() -> None:
+    judged, chat = Judged(), replace(SHELL, window_name="(1) Chat")
+    judged.at(0, screen())
+    verdicts = [judged.at(0.5 + index / 2, screen(), chat) for index in range(5)]
+    assert verdicts == ["wait"] * 4 + ["window_change"]
+    assert judged.at(3.0, screen()) == "wait"
+    assert judged.at(3.5, screen(), chat) == "unchanged capture at 2.5"  # it went back
 
 
 def test_losing_the_focus_to_another_monitor_is_a_new_frame() -> None:
@@ -93,7 +121,8 @@ def test_a_title_that_spins_is_held_to_the_interval() -> None:
     judged = Judged()
     judged.at(0, screen())
     verdicts = [
-        judged.at(0.5 + index / 4, screen(), replace(SHELL, window_name=f"{index} %")) for index in range(12)
+        judged.at(0.5 + index / 4, screen(seed=index + 1), replace(SHELL, window_name=f"{index} %"))
+        for index in range(12)
     ]
     assert verdicts[:3] == ["window_change"] * 3
     assert "wait" in verdicts
