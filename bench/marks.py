@@ -114,7 +114,9 @@ def marked(
         for n, (frame, one) in enumerate(zip(cited, checked, strict=True), 1)
     }
     misquoted = {n: one.misquoted for n, one in enumerate(checked, 1)}
-    return numbered.answer_md, marks.check(numbered.answer_md, screens, screens, misquoted)
+    quoted = {n: one.quoted for n, one in enumerate(checked, 1)}
+    claims = marks.check(numbered.answer_md, screens, screens, misquoted, quoted=quoted)
+    return numbered.answer_md, claims
 
 
 def _count(tally: Tally, sentence: Mapping[str, Any], text: str, at: int, claims: Sequence[Claim]) -> None:

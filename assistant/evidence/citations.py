@@ -35,8 +35,8 @@ _WORD = re.compile(r"\w{2}|\d")
 class CheckedFrame:
     """What became of the quotes given for a frame. `quote` holds those that were found, in the frame's own
     words, or, when none was, the first that was not, as it was given. `confidence` (0..1) is that of the
-    least sure of its words. `misquoted` are all that were not found. `texts` are what was read, as it was
-    read and by rows; none of an unread frame.
+    least sure of its words. `misquoted` are all that were not found, `quoted` those that were. `texts` are
+    what was read, as it was read and by rows; none of an unread frame.
     """
 
     state: EvidenceState
@@ -45,6 +45,7 @@ class CheckedFrame:
     reading_id: int | None = None
     confidence: float | None = None
     misquoted: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     read_ms: int | None = None
 
@@ -75,6 +76,7 @@ def checked(frame: SampledFrame | FrameRow, reading: Reading | None, given: Sequ
         reading.id if found and reading else None,
         _least_sure(word for _, _, words in found for word in words),
         tuple(quote for quote, of_quote in places.items() if not of_quote),
+        tuple(quoted),
         tuple(form.text for form in read),
         reading.read_ms if reading else None,
     )

@@ -15,22 +15,22 @@ measured     it cites nothing and tells durations and counts that code worked ou
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from types import MappingProxyType
 
 from assistant.core.records import Claim, ClaimState, EvidenceItem, OnFrame
 from assistant.core.strings import own_sentences
-from assistant.evidence.particulars import Particular, Screen, is_in_signs, particulars
+from assistant.evidence.particulars import Particular, Screen, is_in_signs, particulars, pieces_of
+from assistant.evidence.underlined import underlined
 from assistant.language.small_words import language_of
 from assistant.language.statements import CITATION, Statement, plain, split_statements
-from assistant.language.values import without
+from assistant.language.values import Value, without
 from assistant.retrieval.measured_facts import MeasuredFacts
 
 _NO_SCREENS: Mapping[int, Screen] = MappingProxyType({})
 _NO_QUOTES: Mapping[int, Sequence[str]] = MappingProxyType({})
-_WORD = re.compile(r"\w+")
 _ASKS_OR_LEADS = ("?", "？", "؟", "՞", ";", ":", "：", "︰")
 
 
@@ -46,18 +46,20 @@ def check(
     misquoted: Mapping[int, Sequence[str]] = _NO_QUOTES,
     facts: MeasuredFacts | None = None,
     seen: Collection[int] = (),
+    quoted: Mapping[int, Sequence[str]] = _NO_QUOTES,
 ) -> tuple[Claim, ...]:
     """The claims of an answer whose citations are `numbers`.
 
-    `screens` are the cited frames whose text is known, `misquoted` the quotes that do not stand on theirs;
-    `facts` are what code has measured and the model was given, `seen` the frames whose pictures it was shown.
+    `screens` are the cited frames whose text is known, `misquoted` the quotes that do not stand on theirs,
+    and `quoted` those that do, in the words of the frame; `facts` are what code has measured and the model
+    was given, `seen` the frames whose pictures it was shown.
     """
     known, given = set(numbers), facts or MeasuredFacts()
     language = language_of(plain(answer_md))
     claims = []
     statements = [(each, answer_md[each.start : each.end]) for each in split_statements(answer_md)]
-    compared = [(frozenset(_cited(text)), _pieces(text)) for _, text in statements]
-    wrong_in = _by_sentence(compared, misquoted)
+    compared = [(frozenset(_cited(text)), pieces_of(text)) for _, text in statements]
+    wrong_in, right_in = (_by_sentence(compared, quotes) for quotes in (misquoted, quoted))
     for at, (statement, text) in enumerate(statements):
         if plain(text).strip() in own_sentences():
             continue
@@ -70,22 +72,26 @@ def check(
         shown = {n: screens[n] for n in cited if n in screens}
         in_pictures = tuple(n for n in cited if n in seen)
         wrong = wrong_in.get(at, [])
-        absent = _missing(said, found, shown, given) if shown else []
+        absent = _missing(said, found, shown, given, language) if shown else []
         state, missing = _cited_state(absent, wrong, in_pictures), [*wrong, *(each.text for each in absent)]
         if not cited:
-            state, missing = _uncited(said, found, given)
-        on_frame = () if missing else tuple(_standing(said, statement.start, found, shown))
-        place = statement.start, statement.end
+            beside = {n for near in _on_line(statements, at, answer_md) for n in _cited(near)}
+            state, missing = _uncited(said, found, given, [screens[n] for n in beside if n in screens])
+        place, right = (statement.start, statement.end), right_in.get(at, ())
+        stands = underlined(said, statement.start, found, shown, right, language) if not missing else ()
+        on_frame = tuple(stands)
         claims.append(Claim(text, *place, cited, state, tuple(dict.fromkeys(missing)), on_frame, in_pictures))
     return tuple(claims)
 
 
 def is_confirmed(claims: Sequence[Claim]) -> bool:
-    """Whether anything holds on to the screen: a sentence that cites it without a warning, or a measured one.
-    An answer that is not about the screen need not.
+    """Whether anything holds on to the screen or to another source: a sentence that cites it without a
+    warning, a measured one, or one that is from a source. An answer that is not about the screen need not.
     """
-    of_screen = [claim for claim in claims if claim.state not in ("not_from_screen", "from_source")]
-    return not of_screen or any(claim.state in ("cited", "seen", "measured") for claim in of_screen)
+    of_screen = [claim for claim in claims if claim.state != "not_from_screen"]
+    return not of_screen or any(
+        claim.state in ("cited", "seen", "measured", "from_source") for claim in of_screen
+    )
 
 
 def moved(claims: Iterable[Claim], by: int) -> Iterator[Claim]:
@@ -117,12 +123,25 @@ def _cited_state(
     return "seen" if in_pictures and not is_quoted else "not_on_frame"
 
 
-def _uncited(said: str, found: Sequence[Particular], facts: MeasuredFacts) -> tuple[ClaimState, list[str]]:
+def _on_line(statements: Sequence[tuple[Statement, str]], at: int, answer_md: str) -> Iterator[str]:
+    """The other sentences of a paragraph's line, which go on with what one of them tells."""
+    here = statements[at][0]
+    for statement, text in statements:
+        between = answer_md[min(here.end, statement.end) : max(here.start, statement.start)]
+        if "\n" not in between:
+            yield text
+
+
+def _uncited(
+    said: str, found: Sequence[Particular], facts: MeasuredFacts, beside: Sequence[Screen]
+) -> tuple[ClaimState, list[str]]:
+    """What a sentence that cites nothing is; what stands on a frame cited `beside` it is not missing."""
     # The first word has a capital in any case.
     names = [each.text for each in found if not each.value and (each.start or not each.is_weak)]
     if facts.prove(said, names):
         return "measured", []
-    return "no_source", [each.text for each in found if not each.is_weak]
+    told = [each for each in found if not each.is_weak]
+    return "no_source", [each.text for each in told if not any(screen.has(each) for screen in beside)]
 
 
 def _cited(text: str) -> list[int]:
@@ -130,7 +149,7 @@ def _cited(text: str) -> list[int]:
 
 
 def _by_sentence(
-    sentences: Sequence[tuple[frozenset[int], set[str]]], quoted: Mapping[int, Sequence[str]]
+    sentences: Sequence[tuple[frozenset[int], frozenset[str]]], quoted: Mapping[int, Sequence[str]]
 ) -> dict[int, list[str]]:
     """Quotes by the place of the sentence that they were given for: of those that cite the frame the one that
     shares most with the quote; all of them, when they share alike. `sentences` are their numbers and pieces.
@@ -138,7 +157,7 @@ def _by_sentence(
     by_place: dict[int, list[str]] = {}
     for n, given in quoted.items():
         for quote in given:
-            pieces = _pieces(quote)
+            pieces = pieces_of(quote)
             shared = {at: len(own & pieces) for at, (cited, own) in enumerate(sentences) if n in cited}
             most = max(shared.values(), default=0)
             for at in (at for at, count in shared.items() if count == most):
@@ -146,50 +165,43 @@ def _by_sentence(
     return by_place
 
 
-def _pieces(text: str) -> set[str]:
-    """What two texts are compared by: words, figures and pairs of signs."""
-    words = {word.casefold() for word in _WORD.findall(text)}
-    return {
-        word[at : at + size]
-        for word in words
-        for size in (2 if word > "\u2e80" else 4,)
-        for at in range(max(1, len(word) - size + 1))
-    }
-
-
 def _missing(
     said: str,
     found: Sequence[Particular],
     shown: Mapping[int, Screen],
     facts: MeasuredFacts,
+    language: str,
 ) -> list[Particular]:
     """What stands on no frame."""
     bare = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
     altered = [each for screen in shown.values() for each in screen.altered_names(bare)]
+    stands = [any(_stands(screen, each, bare) for screen in shown.values()) for each in found]
+    numbers = [each.value for each, here in zip(found, stands, strict=True) if here and each.value]
     return [
         each
-        for each in found
+        for each, here in zip(found, stands, strict=True)
         if not (
-            each.is_weak
-            or (each.value is not None and facts.tell(each.value, said))
-            or any(_stands(screen, each, bare) for screen in shown.values())
-            or (not is_in_signs(said) and any(screen.writes_otherwise(each) for screen in shown.values()))
+            here
+            or each.is_weak
+            or (each.value is not None and (facts.tell(each.value, said) or _is_sum(each.value, numbers)))
+            or (
+                not is_in_signs(said, language)
+                and any(screen.writes_otherwise(each) for screen in shown.values())
+            )
         )
     ] + [each for each in altered if not any(screen.has_text(each.text) for screen in shown.values())]
 
 
+def _is_sum(value: Value, stand: Iterable[Value]) -> bool:
+    """Whether a number is the sum or the difference of two others of its sentence, which `stand`."""
+    numbers = [each.readings for each in stand if each.kind == "number"]
+    return value.kind == "number" and any(
+        not value.readings.isdisjoint((a + b, abs(a - b)))
+        for one, other in combinations(numbers, 2)
+        for a in one
+        for b in other
+    )
+
+
 def _stands(screen: Screen, each: Particular, bare: str) -> bool:
     return screen.has(each) and not (each.value and screen.is_of_other_row(each.value, bare))
-
-
-def _standing(
-    said: str, start: int, found: Sequence[Particular], shown: Mapping[int, Screen]
-) -> Iterator[OnFrame]:
-    """What is underlined. In a sentence that is warned of nothing is: half of a false one often stands on its
-    frame, and would make the rest look proven.
-    """
-    for each in found:
-        behind = said[each.end : each.end + 2]
-        n = next((n for n, screen in shown.items() if screen.shows(each, behind)), None)
-        if n is not None:
-            yield OnFrame(start + each.start, start + each.end, n)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import Literal
 
-from assistant.core.texts import CJK
+from assistant.core.texts import CJK, UNSPACED
 from assistant.evidence import quotes
 from assistant.evidence.layout import CELL
 from assistant.evidence.sign_names import Signs, family_names, shared
@@ -65,6 +65,7 @@ _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]
 _WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
 _ENDING = re.compile("(?<=[^\\W\\d_]{3})['’][^\\W\\d_A-ZÀ-ÖØ-Þ][^\\W\\d_]*\\Z")
 """Behind an apostrophe: "Anna's", "Erbaş'tan"."""
+_PIECE = re.compile(r"\w+")
 _JOINTS = re.compile("['’-]")
 _JOINS = re.compile(r"[ .]{1,2}| ?[&+] ?")
 _LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u02af]")
@@ -104,16 +105,17 @@ def particulars(sentence: str, language: str) -> list[Particular]:
         here = list(finder(rest))
         found += here
         rest = without(rest, [(each.start, each.end) for each in here])
-    found += _names(rest, sentence, language)
-    signs = family_names(rest) if is_in_signs(rest) else (run.span() for run in _CJK_RUN.finditer(rest))
+    has_signs = is_in_signs(rest, language)
+    found += _names(rest, sentence, language, has_signs)
+    signs = family_names(rest) if has_signs else (run.span() for run in _CJK_RUN.finditer(rest))
     found += (Particular(*span, "name", sentence[slice(*span)]) for span in signs)
     return sorted(found, key=lambda particular: particular.start)
 
 
-def is_in_signs(sentence: str) -> bool:
-    """Whether a sentence is written in Han or kana, and does not only copy a word in them."""
+def is_in_signs(sentence: str, language: str) -> bool:
+    """Whether a sentence of an answer in a `language` is in Han or kana, and not only copies such words."""
     signs = 0 if sentence.isascii() else len("".join(_CJK_RUN.findall(sentence)))
-    return signs > 0 and 3 * signs > sum(map(str.isalpha, sentence))
+    return signs > 0 and (language in UNSPACED or 3 * signs > sum(map(str.isalpha, sentence)))
 
 
 def _quotations(text: str) -> Iterator[Particular]:
@@ -151,13 +153,12 @@ def _values(text: str, language: str) -> Iterator[Particular]:
 # -- names ------------------------------------------------------------------------------------
 
 
-def _names(text: str, sentence: str, language: str) -> Iterator[Particular]:
+def _names(text: str, sentence: str, language: str, has_signs: bool) -> Iterator[Particular]:
     words = list(_WORD.finditer(_CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)))
-    has_cjk = is_in_signs(text)
     for at, found in enumerate(words):
         leads = at + 1 < len(words) and _is_row(found, words[at + 1], sentence)
         if found[0][0].isupper() and _may_name(found[0], leads, language):
-            is_sure = has_cjk or _is_name(words, at, leads, sentence, language)
+            is_sure = has_signs or _is_name(words, at, leads, sentence, language)
             yield Particular(*found.span(), "name", found[0], is_weak=not is_sure, language=language)
 
 
@@ -229,7 +230,8 @@ class Screen:
         if particular.kind == "name":
             if _CJK_RUN.match(particular.text):
                 return self._signs.has_family(particular.text)
-            return self.has_word(particular.text) or self._has_otherwise(particular)
+            has_word = self.has_word(particular.text) or self._has_misread(particular.text)
+            return has_word or self._has_otherwise(particular)
         return self.has_text(particular.text)
 
     def bears_out(self, sentence: str, writes_small: bool = False) -> bool:
@@ -249,8 +251,8 @@ class Screen:
 
     def shows(self, particular: Particular, behind: str) -> bool:
         """Whether a particular stands here as it is; `behind` is what follows it. A time that was rounded
-        does not, nor a number in words, which may count something else, nor a figure at which another unit
-        stands everywhere: "640 Mo" is not ``640G``.
+        does not, nor a number in words, which may count something else, nor a part of a date, nor a figure at
+        which another unit stands everywhere: "640 Mo" is not ``640G``.
         """
         if not particular.value:
             is_name = particular.kind == "name" and not _CJK_RUN.match(particular.text)
@@ -259,7 +261,7 @@ class Screen:
             return False
         units = self._shown.unit(particular.value)
         unit = behind.strip()[:1].casefold()
-        return self._shown.holds(particular.value) and (not units or unit in units)
+        return self._shown.writes(particular.value) and (not units or unit in units)
 
     def writes_otherwise(self, particular: Particular) -> bool:
         """Whether a name is in Latin letters and most of the screen in others, or the other way round: nobody
@@ -297,6 +299,24 @@ class Screen:
             for other in named
         )
         return has_other and not any(row in named for row, _ in places)
+
+    def nearest(self, pieces: frozenset[str]) -> str:
+        """The line or passage that has most of these pieces; "" where none has any."""
+        line, shared = max(
+            ((line, len(own & pieces)) for line, own in self._pieces),
+            key=lambda pair: pair[1],
+            default=("", 0),
+        )
+        return line if shared else ""
+
+    @cached_property
+    def _pieces(self) -> list[tuple[str, frozenset[str]]]:
+        return [(line, pieces_of(line)) for text in self.texts[-1:] for line in text.split("\n")]
+
+    @cached_property
+    def table_rows(self) -> list[str]:
+        """Rows of tables, in small letters without accents."""
+        return [bare(" ".join(cells)) for cells in self._cells if len(cells) >= MIN_CELLS]
 
     @cached_property
     def _rows(self) -> dict[str, list[str]]:
@@ -347,6 +367,24 @@ class Screen:
     def _language(self) -> str:
         return language_of("\n".join(self.texts[:1]))
 
+    def _has_misread(self, word: str) -> bool:
+        """Whether a word stands here but for what a reading of pictures takes for each other: shapes, and
+        letters with an accent or another mark.
+        """
+        if any(True for text in self.texts for _ in quotes.places(text, word)):
+            return True
+        form = word.casefold()
+        return not form.isascii() and any(
+            len(other) == len(form)
+            and all(a == b or min(a, b) > "\x7f" for a, b in zip(form, other, strict=True))
+            for other in self._accented
+        )
+
+    @cached_property
+    def _accented(self) -> set[str]:
+        words = (word.casefold() for text in self.texts for word in _WORD.findall(text))
+        return {word for word in words if not word.isascii() and _LATIN_LETTER.match(word)}
+
     def has_word(self, word: str) -> bool:
         """Whether the parts of a word stand here, each give or take an ending of two letters."""
         form = bare(_ENDING.sub("", word))
@@ -355,6 +393,17 @@ class Screen:
             part in self._words or part in self._stems or any(stem in self._words for stem in _stems(part))
             for part in parts
         )
+
+
+def pieces_of(text: str) -> frozenset[str]:
+    """What two texts are compared by: words, figures and pairs of signs."""
+    words = {word.casefold() for word in _PIECE.findall(text)}
+    return frozenset(
+        word[at : at + size]
+        for word in words
+        for size in (2 if word > "\u2e80" else 4,)
+        for at in range(max(1, len(word) - size + 1))
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -95,6 +95,10 @@ class Shown:
         }
         return any(not said.isdisjoint(numbers) for numbers in (*shown, self._spelled_numbers))
 
+    def writes(self, value: Value) -> bool:
+        """Whether a value stands here as itself: a number not as a part of a date or of a clock time."""
+        return self.holds(value) and (value.kind != "number" or not value.readings.isdisjoint(self._units))
+
     @cached_property
     def _runs(self) -> frozenset[str]:
         """Long numbers without what parts their digits: of telephones and accounts."""

@@ -24,17 +24,58 @@ _WORD = re.compile(r"[^\W\d_]+")
 _ENDINGS = ("", "e", "n", "s", "en", "er", "es", "ern")
 """Of German nouns in other cases."""
 
+_OF_SCRIPT = (
+    ("ja", re.compile("[\u3041-\u30fa]")),
+    ("ko", re.compile("[\uac00-\ud7a3]")),
+    ("zh", re.compile("[\u4e00-\u9fff]")),
+)
+
 _OF_NAMES = frozenset(("Eigenname", "Nachname", "Straßenname", "Toponym", "Vorname"))
+
+_DENYING = {
+    "cs": "ne není nejsou nebyl nebyla nebylo nikdy nikdo nic žádný žádná žádné bez ani",
+    "da": "ikke ingen intet aldrig uden hverken",
+    "de": "nicht nichts kein keine keinen keinem keiner keines nie niemals niemand niemandem weder ohne",
+    "el": "δεν δε μην μη όχι κανείς κανένας τίποτα ποτέ χωρίς ούτε",
+    "en": "not no never none nobody nothing nowhere neither nor without cannot",
+    "es": "no ni nunca jamás nada nadie ningún ninguno ninguna sin tampoco",
+    "fi": "ei en et emme ette eivät älä ilman",
+    "fr": "ne n ni pas jamais rien aucun aucune sans non",
+    "hu": "nem nincs nincsenek soha senki semmi sem nélkül",
+    "it": "non né mai nulla niente nessuno nessun nessuna senza",
+    "ko": "안 못 없다 없이 아니다",
+    "nl": "niet niets geen nooit niemand zonder",
+    "no": "ikke ingen intet aldri uten verken",
+    "pl": "nie nigdy nikt nic żaden żadna żadne bez ani",
+    "pt": "não nem nunca jamais nada ninguém nenhum nenhuma sem",
+    "ro": "nu nici niciodată nimeni nimic niciun nicio fără",
+    "ru": "не нет ни никогда никто ничего никаких без",
+    "sv": "inte icke ej ingen inget inga aldrig utan varken",
+    "tr": "değil yok hiç olmadan",
+    "uk": "не немає ні ніколи ніхто нічого жодного без",
+}
+"""The words of a language that deny, a closed class of its grammar."""
+_DENYING_SIGNS = re.compile("[不没沒未无無别別勿莫非]|ない|なく|なかっ|ません|なし|ずに|없|않|못")
+_DENYING_ENDING = re.compile(r"n['’]t\b")
+
+_STROKED = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe"})
+"""Letters with a stroke, and joined ones, which Unicode takes apart in no normal form."""
 
 _Hashes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def language_of(text: str) -> str:
-    """The language of whose small words a text has most; "" of a text without any."""
+    """The language of whose small words a text has most; of one without any what its script tells, or ""."""
     found = _counted(text)
     # Of two with as many the one whose nouns have capitals, so that less is taken for a name; then the one
     # with the shorter list.
-    return max(found, key=lambda each: (found[each], has_capital_nouns(each), -_size(each)), default="")
+    return max(
+        found, key=lambda each: (found[each], has_capital_nouns(each), -_size(each)), default=_by_script(text)
+    )
+
+
+def _by_script(text: str) -> str:
+    return next((language for language, sign in _OF_SCRIPT if sign.search(text)), "")
 
 
 def languages_of(text: str) -> list[str]:
@@ -51,6 +92,17 @@ def _counted(text: str) -> Counter[str]:
 def is_small(word: str, language: str) -> bool:
     """Whether a word is a small word of a language."""
     return language in _by_word().get(word.casefold(), ())
+
+
+def denies(text: str, language: str = "") -> bool:
+    """Whether a text, which may be in a `language`, has a word that denies."""
+    form, languages = text.casefold(), {language, *languages_of(text)}
+    words = {word for each in languages for word in _DENYING.get(each, "").split()}
+    return bool(
+        not words.isdisjoint(_WORD.findall(form))
+        or _DENYING_SIGNS.search(form)
+        or ("en" in languages and _DENYING_ENDING.search(form))
+    )
 
 
 @cache
@@ -110,7 +162,9 @@ def bare(word: str) -> str:
     if word.isascii():
         return word.lower()
     return "".join(
-        c for c in unicodedata.normalize("NFKD", word.casefold()) if unicodedata.category(c) != "Mn"
+        c
+        for c in unicodedata.normalize("NFKD", word.casefold().translate(_STROKED))
+        if unicodedata.category(c) != "Mn"
     )
 
 

@@ -118,6 +118,7 @@ def check(
         {n: one.misquoted for n, one in enumerate(cited, 1)},
         measured,
         [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in seen],
+        {n: one.quoted for n, one in enumerate(cited, 1)},
     )
     is_plain = said.model == ExtractiveModel.name
     if is_plain:

@@ -96,7 +96,7 @@ def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Model
         form,
         prompts.blocks(plan, tools, settings, form, sees=bool(pictures.pictures)),
         retrieval,
-        OffScreen(bool(turn.history), [plan.message]),
+        OffScreen(bool(turn.history), [plan.message], asked=plan.days),
         TurnFindings(),
         pictures,
         model.context_tokens,

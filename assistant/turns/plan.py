@@ -43,6 +43,7 @@ from store.chats import conversations
 from store.chats.attachments import Attachment
 from store.chats.personas import Persona
 from store.chats.records import StoredTurn
+from store.core import times
 from store.core.database import Database
 from store.embeddings import knn
 from store.frames.activity_intervals import Segment
@@ -190,6 +191,12 @@ class TurnPlan:
     def has_range(self) -> bool:
         """Whether a range was given or found."""
         return not self.scope.is_everything and self.start_ms < self.end_ms
+
+    @property
+    def days(self) -> list[str]:
+        """The first and the last day of the range that was given or found, as they are written (ISO 8601)."""
+        ends = (self.start_ms, self.end_ms - 1) if self.has_range else ()
+        return [times.to_local(at, self.zone).date().isoformat() for at in ends]
 
     @property
     def is_to_come(self) -> bool:

@@ -169,7 +169,7 @@ def _outcome(session: ModelSession, call: ToolCall, wanted: Call) -> Outcome:
     if source := SOURCE_OF.get(wanted.name):
         findings.sources.add(source)
     session.findings.take(findings)
-    session.off_screen.take(wanted.name, output, findings.sources)
+    session.off_screen.take(wanted.name, output, findings.sources, wanted.arguments)
     return Outcome("completed", output, "", findings.from_ms, findings.until_ms)
 
 

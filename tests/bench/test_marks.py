@@ -12,7 +12,7 @@ from bench.report import SETS
     ("names", "flagged", "warned", "marked"),
     [
         (("open", "second", "third", "fourth"), 0.975, 0.015, 0),
-        (("sixth",), 0.92, 0.095, 2),
+        (("sixth",), 0.92, 0.095, 0),
         # Nobody who wrote the code has read these. What is reached; the goals are 0.98 and 0.02.
         # The second are answers in six languages that no code was written for.
         (("sealed",), 0.95, 0.03, 0),

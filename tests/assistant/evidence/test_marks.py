@@ -110,6 +110,48 @@ def test_nothing_is_marked_in_a_sentence_that_is_warned_of(answer: str, misquote
     assert (claim.state, claim.on_frame) == ("not_on_frame", ())
 
 
+SAID = "Anna has not paid the 40 EUR.\nBenno plays, because Carla is ill.\nUnd Dora zahlt nicht 70 EUR.\n"
+ROWS = "Kite\tEmma\t15\nGlider\tFelix\t25"
+
+
+@for_each(
+    ("sentence", "quoted", "underlined"),
+    [
+        ("Anna has not paid the 40 EUR [1].", [], ["Anna", "40"]),
+        ("Anna hasn't paid 40 EUR [1].", ["Anna has not paid the 40 EUR."], ["Anna", "40"]),
+        ("Anna has paid the 40 EUR [1].", [], []),
+        ("So Anna has paid 40 EUR [1].", ["Anna has not paid the 40 EUR."], []),
+        ("安娜没有付40欧元 [1]。", ["Anna has not paid the 40 EUR."], ["40"]),
+        ("Dora never pays 70 EUR [1].", ["Und Dora zahlt nicht 70 EUR."], ["Dora", "70"]),
+        ("Dora pays 70 EUR [1].", ["Und Dora zahlt nicht 70 EUR."], []),
+        ("So Benno does not play [1].", ["Benno plays"], []),
+        ("So Benno plays, as Carla is ill [1].", [], ["Benno", "Carla"]),
+        ("So Carla plays, as Benno is ill [1].", [], []),
+        ("The kite of Emma costs 15, the glider of Felix 25 [1].", [], ["Emma", "15", "Felix", "25"]),
+        ("Emma has the glider, and Felix the kite [1].", [], []),
+        ("It is on the 9 shelves [1].", [], []),
+    ],
+)
+def test_nothing_is_underlined_in_what_may_say_the_contrary(
+    sentence: str, quoted: list[str], underlined: list[str]
+) -> None:
+    screen = Screen([SAID + ROWS.replace("\t", "\n"), SAID + ROWS], [], "2027-03-09T12:15:20+01:00")
+    (claim,) = marks.check(sentence, [1], {1: screen}, quoted={1: quoted})
+    assert claim.state == "cited", claim.missing
+    assert [sentence[mark.start : mark.end] for mark in claim.on_frame] == underlined
+
+
+def test_what_a_paragraph_goes_on_to_cite_is_not_missing_in_it() -> None:
+    answer = "So Weber is the buyer. It is R-20455 [1]. Of Keller.\n\nSo Weber is the buyer."
+    claims = marks.check(answer, [1], {1: SCREEN})
+    assert [(claim.state, claim.missing) for claim in claims] == [
+        ("no_source", ()),
+        ("cited", ()),
+        ("no_source", ("Keller",)),
+        ("no_source", ("Weber",)),
+    ]
+
+
 @for_each(
     ("sentence", "states"),
     [
@@ -379,6 +421,11 @@ def test_a_weekday_with_a_date_beside_it_is_that_day_and_no_other() -> None:
         ("全长2小时38分18秒 [1]。", "时长 02:37:18", ("38",)),
         ("売上は61,910円です [1]。", "売上 61,9lO", ()),
         ("他说“过时不候” [1]。", "过时不侯", ()),
+        ("It rose from 120 to 135, by 15 [1].", "120 135", ()),
+        ("It rose from 120 to 135, by 25 [1].", "120 135", ("25",)),
+        ("Then for Die Möwe and for Bernd [1].", "Die Méwe, Bemd", ()),
+        ("Then for Die Möwe and for Bernd [1].", "Die Mewe, Berta", ("Möwe", "Bernd")),
+        ("Så för Søren Wałęsa [1].", "Soren Walesa", ()),
     ],
 )
 def test_what_is_said_otherwise_or_misread_stands(sentence: str, read: str, missing: tuple[str, ...]) -> None:

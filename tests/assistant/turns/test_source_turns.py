@@ -64,14 +64,16 @@ def test_what_is_no_frame_is_named_as_a_source_and_is_no_evidence(
         ("Then Benno wrote “dinner at eight”.", "no_source"),
         ("Anna wrote “dinner at eight” and the invoice of 420 EUR was paid.", "no_source"),
         ("Anna wrote “dinner”.", "no_source"),
-        ("“dinner at eight” comes before “Standup meeting”.", "no_source"),
-        ("Dinner was at eight with Anna.", "no_source"),
+        ("“dinner at eight” comes before “Standup meeting”.", "from_source"),
+        ("“dinner at eight” comes before “Standup meeting” with Benno.", "no_source"),
+        ("Dinner was at eight with Anna.", "from_source"),
+        ("Dinner was with Anna.", "no_source"),
     ],
 )
 def test_what_quotes_a_source_is_not_called_unproven_and_never_evidence(
     database: Database, stub: StubModel, answer: str, state: str
 ) -> None:
-    """Only the very words of one item, and nothing told beside them that is not in it."""
+    """Only its very words, or enough that can be compared, and nothing told beside that is not in it."""
     put_messages(database, [message("dinner at eight", NOW_MS - DAY_MS, name="Anna")])
     put_events(database, [EventRecord("Standup meeting", NOW_MS, NOW_MS + 1)])
     stub.call(
@@ -84,6 +86,33 @@ def test_what_quotes_a_source_is_not_called_unproven_and_never_evidence(
     assert [claim.state for claim in ran.result.claims] == [state]
     assert (ran.result.evidence, ran.result.sources) == ((), ("calendar", "messages"))
     assert ran.result.answer_md.startswith("I could not confirm") == (state == "no_source")
+
+
+@pytest.mark.parametrize(
+    ("answer", "missing"),
+    [
+        ("On Friday, 20 November, you wrote of it.", ()),
+        ("On Thursday, 26 November, you wrote of it.", ("Thursday", "26 November")),
+        ("On Friday, 20 November, you wrote to Benno.", ("Benno",)),
+        ("Nothing of Benno mentions the paint.", ()),
+        ("Then Benno mentions the paint.", ("Benno",)),
+        ("No mail of Anna mentions 12 litres.", ()),
+        ("No mail of Anna mentions 13 litres.", ("13",)),
+        ("Anna has 12 litres; and “we need 12 litres” is what she wrote.", ()),
+        ("There are 12. Anna wrote: “we need 12 litres”.", ()),
+        ("There are 13. Anna wrote: “we need 12 litres”.", ("13",)),
+    ],
+)
+def test_what_was_asked_and_what_is_quoted_beside_is_not_warned_of(
+    database: Database, stub: StubModel, answer: str, missing: tuple[str, ...]
+) -> None:
+    """Of what was looked for only that it is nowhere; it is no source of anything else."""
+    put_messages(database, [message("we need 12 litres", NOW_MS - DAY_MS, name="Anna")])
+    stub.call(("search_messages", {"query": "litres"}), ("search_messages", {"query": "Benno"}))
+    stub.reply(json.dumps({"answer_md": answer, "evidence": []}))
+    with agent_deps(database, stub) as deps:
+        ran = run(deps, message="What did I do today?")
+    assert tuple(word for claim in ran.result.claims for word in claim.missing) == missing
 
 
 def test_a_turn_over_an_empty_source_goes_on(database: Database, stub: StubModel) -> None:
