@@ -138,11 +138,17 @@ class Beside:
         """The same for a model, a line each; in agent mode it looks by itself."""
         if self.turn.plan.mode == "agent":
             return ()
-        rows = ((item, self.quoted.get(line_of(item))) for item in self.alone())
+        rows = ((item, self.quoted.get(line_of(item))) for item in (*self.alone(), *self._written_then()))
         return tuple(
             f"{row.excerpt}: {' / '.join(q.text for q in item.quotes)}" if row else item.head
             for item, row in rows
         )
+
+    def _written_then(self) -> list[Item]:
+        """What was written in the time that is summed up."""
+        if self.words or self.named or not self.turn.plan.beside.ranges:
+            return []
+        return self.listed([each for each in self.looked if each.kind == "messages"])
 
     def listed(self, looked: Sequence[Looked]) -> list[Item]:
         """The rows of the time that is asked about, else those that are next or latest."""

@@ -202,7 +202,7 @@ class ModelSession:
         )
         turn.warnings += [text(name, language, count=count) for name, count in counts if count]
         if left_out := self.packed.left_out:
-            total = len(self.retrieval.entries)
+            total = left_out + len(self.packed.entries)
             turn.warnings.append(text("left_out", language, count=left_out, total=total))
         if self.window < self.model.context_tokens and not self.rounds:
             turn.warnings.append(text("shrunk", language, tokens=self.window))

@@ -163,9 +163,92 @@ def test_room_that_is_left_goes_to_more_of_the_frames_that_were_found() -> None:
     bare = pack(found, "Where is line 43?", ZONE, 8_000)
     fuller = pack(found, "Where is line 43?", ZONE, 8_000, is_fuller=True)
     assert bare.text.count("line 43 of") == 0 and fuller.text.count("line 43 of") == 1
-    assert bare.entries == fuller.entries and estimate_tokens(fuller.text) <= 8_000
+    assert estimate_tokens(fuller.text) <= 8_000
+    assert fuller.text.count("line 7 of") == 1, "the others show the same list"
+    assert [entry.id for entry in bare.entries] == [entry.id for entry in fuller.entries]
     tight = estimate_tokens(bare.text) + 50
     assert estimate_tokens(pack(found, "Where is line 43?", ZONE, tight, is_fuller=True).text) <= tight
+
+
+# -- look-alikes ----------------------------------------------------------------------------
+
+MAIL = """\
+Posteingang - Seepost
+An: Werft Süd
+Die Probefahrt beginnt am Dienstag um 14:10 Uhr.
+Treffpunkt ist der Steg hinter der Segelmacherei, Parken am Friedhof.
+Wer nicht kann, sagt Hinnerk bis Montagabend Bescheid.
+Gruß, Tilda"""
+CHAT = "造船群\n周工 13:41\n钢板厚度改成 6 毫米。\n妈妈 13:52\n炉子放在左边，别忘了。"
+
+
+def shown(*texts: str, window: str | None = None) -> Retrieval:
+    entries = []
+    for n, text in enumerate(texts, 1):
+        at_ms = START_MS + n * 60_000
+        frame = SampledFrame(at_ms * 1024, at_ms, None, window, None, None, "DP-1", n, text)
+        entries.append(Entry(f"e{n}", frame, excerpt(frame.text)))
+    return Retrieval(Filters(START_MS, NOW_MS), tuple(entries), Coverage(len(texts), len(texts)))
+
+
+def told(retrieval: Retrieval, budget: int = 8_000) -> dict[str, list[str]]:
+    """The lines of each frame that a model is shown."""
+    text = pack(retrieval, "What did I do?", ZONE, budget, is_fuller=True).text
+    blocks = text.partition(f"\n{OPEN}\n")[2].partition(f"\n{CLOSE}\n")[0].split("[[")[1:]
+    return {
+        block.partition("]]")[0]: [line for line in block.split("\n")[1:] if line.startswith("| ")]
+        for block in blocks
+    }
+
+
+def test_a_screen_is_told_once_and_whole_and_then_what_is_new_on_it() -> None:
+    misread = MAIL.replace("Segelmacherei", "Segelmacherel").replace("Dienstag", "Dienstaq")
+    more = MAIL.replace("Gruß", "Bringt die Karte mit.\nGruß")
+    found = told(shown(f"{MAIL}\n09:15", f"{misread}\n09:17", CHAT, f"{MAIL}\n09:20", f"{more}\n09:21"))
+    assert found == {
+        "e1": [f"| {line}" for line in f"{MAIL}\n09:15".split("\n")],
+        "e3": [f"| {line}" for line in CHAT.split("\n")],
+        "e5": ["| Bringt die Karte mit."],
+    }
+    text = pack(shown(MAIL, misread), "What?", ZONE, 8_000, is_fuller=True).text
+    assert "shown until: 2026-11-20T14:02:00+08:00" in text
+    assert "as on e1" in pack(shown(MAIL, more), "What?", ZONE, 8_000, is_fuller=True).text
+
+
+@for_each(
+    "changed",
+    [
+        MAIL.replace("14:10", "15:10"),
+        MAIL.replace("Dienstag", "Mittwoch"),
+        MAIL.replace("Uhr.", "Uhr, bei Regen nicht."),
+        MAIL.replace("beginnt am", "beginnt nicht am"),
+    ],
+)
+def test_what_changed_on_a_screen_is_told(changed: str) -> None:
+    assert told(shown(MAIL, changed))["e2"] == [f"| {changed.split(chr(10))[2]}"]
+
+
+def test_other_windows_are_other_screens() -> None:
+    one, other = shown(MAIL, window="a").entries, shown(MAIL, MAIL, window="b").entries
+    found = replace(shown(MAIL), entries=(one[0], other[1]))
+    assert set(told(found)) == {"e1", "e2"}
+
+
+def test_a_summary_fills_its_room_evenly_and_keeps_titles() -> None:
+    line = "Absatz {n}.{k} sagt etwas über das Boot {boat}"
+    pages = [
+        "\n".join([f"Titel {n} - Heft", *(line.format(n=n, k=k, boat=n * k) for k in range(1, 30))])
+        for n in range(1, 9)
+    ]
+    found = shown(*pages)
+    for budget in (2_000, 4_000, 16_000):
+        text = pack(found, "What did I do?", ZONE, budget, is_fuller=True).text
+        assert estimate_tokens(text) <= budget
+        blocks = told(found, budget)
+        assert all(lines[0] == f"| Titel {n} - Heft" for n, lines in enumerate(blocks.values(), 1))
+        counts = [len(lines) for lines in blocks.values()]
+        assert max(counts) - min(counts) <= 2
+    assert counts[0] == 30, "whole where there is room"
 
 
 def test_a_block_says_what_is_known_of_a_frame_and_nothing_else() -> None:

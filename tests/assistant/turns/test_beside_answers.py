@@ -98,6 +98,16 @@ def test_other_sources_answer_with_their_own_words_under_what_they_are(
     assert "drinks ·" not in result.answer_md, "taken back, or learned from a frame"
 
 
+@for_each("question", ["What did I do yesterday?", "总结一下昨天"])
+def test_a_summary_by_a_model_is_told_what_was_written_and_planned_then(
+    home: TurnServices, stub: StubModel, question: str
+) -> None:
+    result = _asked(home, stub, question, "Nothing is known of it.")
+    prompt = stub.requests[-1]["messages"][-1]["content"]
+    assert "the spare burr lies in the blue tin." in prompt and "Trade fair" in prompt
+    assert result.sources == ("calendar", "messages")
+
+
 def _asked(home: TurnServices, stub: StubModel, question: str, said: str) -> TurnResult:
     stub.anew().reply(said)
     return answer(home, TurnRequest(question, "Asia/Shanghai", NOW_MS, model="stub"))
