@@ -18,6 +18,7 @@ import apsw
 
 from ingest.observations import keyword_extraction, places
 from ingest.observations.keyword_extraction import Background, Box, Line, Window, box
+from ingest.observations.own_lines import Text, own_lines
 from ingest.observations.places import Titles
 from store.core import times, tombstones
 from store.core.database import Database
@@ -80,7 +81,13 @@ def drafts_of(database: Database, hour: int, until_ms: int, around: Surroundings
                 where = places.place(segment.app_name, segment.window_name, segment.browser_url)
                 visits.setdefault(where, []).append(segment)
         chosen = sorted(visits, key=lambda where: -_active_ms(visits[where]))[:MAX_OF_HOUR]
-        drafts = [_draft(connection, around, hour, where, visits[where]) for where in chosen]
+        frame_ids = {where: evenly(_frames(connection, hour, visits[where]), MAX_FRAMES) for where in chosen}
+        texts = {where: _texts(connection, frame_ids[where]) for where in chosen}
+        own = own_lines(connection, [(visits[where][0].app_name or "", texts[where]) for where in chosen])
+        drafts = [
+            _draft(connection, around, hour, where, visits[where], frame_ids[where], texts)
+            for where, texts in zip(chosen, own, strict=True)
+        ]
         moments = evenly(segments.moments(database, start_ms, start_ms + HOUR_MS), MAX_OF_HOUR)
         drafts += [_moment(connection, around, hour, moment) for moment in moments]
     return sorted(drafts, key=lambda draft: (draft.start_ms, draft.place))
@@ -88,16 +95,22 @@ def drafts_of(database: Database, hour: int, until_ms: int, around: Surroundings
 
 def _moment(connection: apsw.Connection, around: Surroundings, hour: int, moment: Segment) -> Draft:
     """A picture that was imported, by itself: of which window, and so part of what, nobody knows."""
-    draft = _draft(connection, around, hour, f"{IMPORTED}\n{moment.first_frame_id}", [moment])
+    frame_ids = [moment.first_frame_id]
+    texts = _texts(connection, frame_ids)
+    draft = _draft(connection, around, hour, f"{IMPORTED}\n{frame_ids[0]}", [moment], frame_ids, texts)
     title = f"“{draft.facts[0].text[:_TITLE_CHARS]}” – {IMPORTED}" if draft.facts else IMPORTED
     return replace(draft, kind=PICTURE, title=title, narrative="A picture that was imported.")
 
 
 def _draft(
-    connection: apsw.Connection, around: Surroundings, hour: int, where: str, visits: list[Segment]
+    connection: apsw.Connection,
+    around: Surroundings,
+    hour: int,
+    where: str,
+    visits: list[Segment],
+    frame_ids: list[int],
+    texts: Sequence[Text],
 ) -> Draft:
-    frame_ids = evenly(_frames(connection, hour, visits), MAX_FRAMES)
-    texts = _texts(connection, frame_ids)
     first = visits[0]
     titles, place_name = _titles(visits, around.titles)
     lines = keyword_extraction.distinct_lines((frame_id, text) for frame_id, _, text in texts)
@@ -141,7 +154,7 @@ def _frames(connection: apsw.Connection, hour: int, visits: Sequence[Segment]) -
     return list(frame_ids)
 
 
-def _texts(connection: apsw.Connection, frame_ids: Sequence[int]) -> list[tuple[int, int, str]]:
+def _texts(connection: apsw.Connection, frame_ids: Sequence[int]) -> list[Text]:
     """(frame, reading, text) of the frames that were read."""
     texts = (segments.text_of(connection, frame_id) for frame_id in frame_ids)
     return [text for text in texts if text is not None]
@@ -221,7 +234,7 @@ def _fingerprint(visits: Sequence[Segment], readings: Sequence[tuple[int, int]],
     ).hexdigest()[:32]
 
 
-_RULES = 2
+_RULES = 3
 """Counted up when the rules change, so that a later derivation writes its words."""
 
 

@@ -6,7 +6,8 @@ an id range. Neighbours follow (monitor, captured_ms, id), never the id alone ac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
@@ -184,6 +185,31 @@ def hosts(connection: apsw.Connection) -> list[str]:
 def newest_id(database: Database) -> int | None:
     """The frame captured last, None without any."""
     found: int | None = database.scalar("select max(id) from frames")
+    return found
+
+
+def newest_shown(
+    database: Database, start_ms: int, end_ms: int, app_names: Collection[str] = ()
+) -> int | None:
+    """The newest frame of a range, of these apps where some are named; None without any.
+
+    One that shows something, where there is one: a window that nobody knows is blacked out. And one of the
+    screen that is used, for another one may not have changed for long.
+    """
+    first, after = id_range(start_ms, end_ms)
+    found: int | None = database.scalar(
+        """
+        select id from (
+            select max(id) as id, 0 as rank from frames
+            where id >= :first and id < :after and (focused is null or focused = 1)
+                and case when :apps = '[]' then app_name is not null or source = 'import'
+                    else app_name in (select value from json_each(:apps)) end
+            union all
+            select max(id), 1 from frames where id >= :first and id < :after and :apps = '[]'
+        ) where id is not null order by rank limit 1
+        """,
+        {"first": first, "after": after, "apps": json.dumps(list(app_names))},
+    )
     return found
 
 

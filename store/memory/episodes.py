@@ -6,13 +6,15 @@ other are one episode. Nothing is stored: what a person edited or hid holds, as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from store.memory.observations import Fact, Observation
+from store.memory.observations import PICTURE, Fact, Observation
 
 PAUSE_MS = 10 * 60_000
 """Back in a window after longer than this, a new episode begins: a look elsewhere is shorter than a break."""
+LOOK_MS = 10_000
+"""What was open for less is a look, and no episode beside one of the same app."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Episode:
 
 
 def episodes(observations: Iterable[Observation]) -> list[Episode]:
-    """The episodes of these observations, by their begin. Linear in their number."""
+    """The episodes of these observations, by their begin."""
     by_place: dict[str, int] = {}  # the number of its last episode
     found: list[list[Observation]] = []
     for each in sorted(observations, key=lambda one: one.start_ms):
@@ -65,4 +67,25 @@ def episodes(observations: Iterable[Observation]) -> list[Episode]:
             continue
         by_place[each.place] = len(found)
         found.append([each])
-    return [Episode(tuple(group)) for group in found]
+    return _with_looks([Episode(tuple(group)) for group in found])
+
+
+def _with_looks(found: Sequence[Episode]) -> list[Episode]:
+    """Looks go to the longest episode of their app around or beside them; what a person wrote stays."""
+    by_app: dict[str | None, list[int]] = {}
+    for number, each in enumerate(found):
+        if each.active_ms >= LOOK_MS:
+            by_app.setdefault(each.lead.app_name, []).append(number)
+    groups: dict[int, list[Observation]] = {}
+    for number, each in enumerate(found):
+        is_look = each.active_ms < LOOK_MS and each.lead.kind != PICTURE and each.lead.source != "user"
+        beside = [
+            other
+            for other in (by_app.get(each.lead.app_name, ()) if is_look else ())
+            if found[other].start_ms - PAUSE_MS <= each.end_ms
+            and each.start_ms <= found[other].end_ms + PAUSE_MS
+        ]
+        to = max(beside, key=lambda other: found[other].active_ms, default=number)
+        groups.setdefault(to, []).extend(each.observations)
+    merged = (Episode(tuple(sorted(group, key=lambda one: one.start_ms))) for group in groups.values())
+    return sorted(merged, key=lambda each: each.start_ms)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from heapq import nlargest
 from operator import attrgetter
 
 from store.core.database import Database, scalar
@@ -24,6 +25,10 @@ MINUTE_MS = 60_000
 
 MAX_RUNS = 600
 """More rectangles than this would be slower to draw than to look at."""
+
+
+LISTED = 150
+"""Stretches that are told one by one, the longest of a range: those under a pixel are in no run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,8 @@ class Timeline:
     frames: int
     lanes: tuple[Lane, ...] = ()  # where there are other machines than this one
     moments: tuple[Run, ...] = ()  # pictures that were imported, where they are: no stretch, and in no total
+    longest: tuple[Run, ...] = ()  # of the stretches in one window, `LISTED` at most, in order
+    stretches: int = 0
 
     @property
     def shown(self) -> list[Run]:
@@ -107,6 +114,8 @@ def timeline(
             if line and host in (None, name)
         )
         totals = of_segments(segments, start_ms, end_ms)
+        stretches = _in_windows(segments)
+        longest = nlargest(LISTED, stretches, key=attrgetter("duration_ms", "start_ms"))
         return Timeline(
             start_ms,
             end_ms,
@@ -117,7 +126,21 @@ def timeline(
             count,
             lanes,
             runs(moments, is_imported=True),
+            tuple(_run_of(each, slots, False) for each in sorted(longest, key=attrgetter("start_ms"))),
+            len(stretches),
         )
+
+
+def _in_windows(segments: Sequence[Segment]) -> list[Segment]:
+    """Segments with those joined that go on in one window, whatever address it has."""
+    found: list[list[Segment]] = []
+    for each in segments:
+        last = found[-1][-1] if found else None
+        if last and last.end_ms == each.start_ms and _APP_WINDOW(last) == _APP_WINDOW(each):
+            found[-1].append(each)
+        else:
+            found.append([each])
+    return [_joined(some[0].start_ms, some[-1].end_ms, some) for some in found]
 
 
 def merged(runs: Sequence[Segment], start_ms: int, end_ms: int, width_px: int) -> list[Segment]:
@@ -199,6 +222,7 @@ def _joined(start_ms: int, end_ms: int, parts: Sequence[Segment]) -> Segment:
 
 
 _WINDOW, _URL = attrgetter("window_name"), attrgetter("browser_url")
+_APP_WINDOW = attrgetter("app_name", "window_name", "host")
 _OF_SEGMENT = attrgetter(*(field.name for field in fields(Segment)))
 
 

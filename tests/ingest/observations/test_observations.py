@@ -68,6 +68,34 @@ def test_visits_to_one_place_are_one_observation(database: Database, shoot: Shoo
     assert set(code.frame_ids) == {first.id, (NOON_MS + 2 * MINUTE) * 1024}
 
 
+def told(database: Database) -> dict[str | None, tuple[str, list[str]]]:
+    """Title and lines by app, compared with nothing else."""
+    drafts = rules.drafts_of(database, NOON_MS // HOUR_MS, NOON_MS + HOUR_MS, rules.Surroundings())
+    return {one.app_name: (one.title, [fact.text for fact in one.facts]) for one in drafts}
+
+
+def test_what_a_window_behind_shows_is_not_told_of_the_one_in_front(database: Database, shoot: Shoot) -> None:
+    """The calculator has no line of its own, so none is its title; what stands elsewhere is not behind."""
+    paper = "Injector number two sticks whenever the feedwater is warmer than 38 degrees"
+    note = "Ask the founder about another injector on Monday"
+    shoot(NOON_MS, f"{paper}\nmenu", app_name="Zathura", window_name="manual.pdf")
+    shoot(NOON_MS + MINUTE, f"{paper}\n1164", app_name="Galculator", window_name="galculator")
+    shoot(NOON_MS + 2 * MINUTE, f"{paper}\nmenu\n{note}", app_name="Mousepad", window_name="notes")
+    shoot(NOON_MS + 3 * MINUTE, f"{note}\nmenu\nmenu\n{paper}", app_name="Xpad", window_name="copy")
+    found = told(database)
+    assert found["Zathura"][1] == [paper]
+    assert found["Galculator"] == ("Galculator", [])
+    assert found["Mousepad"][1] == [note]
+    assert sorted(found["Xpad"][1]) == sorted([note, paper])
+
+
+def test_a_document_keeps_its_lines_while_its_title_changes(database: Database, shoot: Shoot) -> None:
+    line = "The kiln is fired on Tuesday at nine hundred degrees"
+    shoot(NOON_MS, line, app_name="Mousepad", window_name="Untitled 1")
+    shoot(NOON_MS + MINUTE, line, app_name="Mousepad", window_name="kiln.txt")
+    assert told(database)["Mousepad"] == ("kiln.txt – Mousepad", [line])
+
+
 def test_time_in_which_nobody_was_there_is_not_active(database: Database, shoot: Shoot, clock: Clock) -> None:
     """Idle time is told late: the hour was derived before, and is derived again."""
     shoot(NOON_MS, shown_ms=20 * MINUTE, app_name="Code", window_name=EDITOR)

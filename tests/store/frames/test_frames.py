@@ -55,6 +55,25 @@ def test_nearest_prefers_the_closer_frame_and_then_the_earlier(database: Databas
     assert [frame and frame.id for frame in found] == [first.id, first.id, first.id, second.id, second.id]
 
 
+def test_a_range_opens_at_its_newest_frame_that_shows_something(
+    database: Database, data_dir: DataDir
+) -> None:
+    def newest(*apps: str) -> int | None:
+        return frames.newest_shown(database, NOON_MS, NOON_MS + 10, apps)
+
+    store_frame(database, data_dir, NOON_MS + 10)
+    assert newest() is None
+    hidden = store_frame(database, data_dir, NOON_MS, app_name=None)
+    assert newest() == hidden.id
+    shown = store_frame(database, data_dir, NOON_MS + 1, app_name="Code")
+    store_frame(database, data_dir, NOON_MS + 2, app_name="Web", focused=False)
+    store_frame(database, data_dir, NOON_MS + 3, app_name=None)
+    assert newest() == newest("Code", "Mail") == shown.id
+    assert newest("Mail") is None
+    imported = store_frame(database, data_dir, NOON_MS + 4, app_name=None, source="import")
+    assert newest() == imported.id
+
+
 def test_nearest_in_an_empty_home_is_nothing(database: Database) -> None:
     assert frames.nearest(database, NOON_MS) is None
 

@@ -48,6 +48,31 @@ def fill_day(database: Database, count: int) -> None:
         segments.rebuild(connection, NOON_MS, NOON_MS + DAY)
 
 
+def test_stretches_under_a_pixel_are_listed_the_longest_of_them_all(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timeline, "LISTED", 3)
+    for n, (app, seconds) in enumerate([("A", 40), ("B", 5), ("C", 20), ("D", 30)]):
+        put(database, n * MINUTE, app, ended_ms=n * MINUTE + seconds * SECOND)
+    found = timeline.timeline(database, NOON_MS, NOON_MS + DAY, 600, now_ms=NOON_MS + DAY)
+    assert len(found.runs) < 4
+    assert [run.app_name for run in found.longest] == ["A", "C", "D"]
+    assert found.stretches == 4
+
+
+def test_a_window_whose_address_changes_is_one_stretch_of_the_list(database: Database) -> None:
+    for n, url in enumerate(["http://a", None, "http://b"]):
+        put(database, n * SECOND, "Web", window="page", url=url, ended_ms=(n + 1) * SECOND)
+    put(database, 3 * SECOND, "Web", window="other", ended_ms=4 * SECOND)
+    [page, _] = timeline.timeline(database, NOON_MS, NOON_MS + MINUTE, 60, now_ms=NOON_MS + DAY).longest
+    assert (page.duration_ms, page.frames, page.window_name, page.browser_url) == (
+        3 * SECOND,
+        3,
+        "page",
+        None,
+    )
+
+
 # -- merging ------------------------------------------------------------------------------
 
 

@@ -10,10 +10,11 @@ from flask import Flask
 from store.chats import conversations
 from store.core.database import Database
 from store.core.paths import DataDir
-from tests.factories import store_frame
+from tests.factories import NOON_MS, store_frame
 from tests.store.chats.test_conversation_search import talk
+from tests.store.frames.test_activity_intervals import MINUTE, put
 from tests.tables import for_each
-from tests.webapp.conftest import Actor, Clock, csrf_of
+from tests.webapp.conftest import Actor, Clock, csrf_of, page, words
 from webapp.pages.chats import view
 
 HTMX = {"HX-Request": "true"}
@@ -135,3 +136,27 @@ def test_of_a_long_chat_the_newest_answers_are_drawn_and_the_others_when_asked_f
     assert drawn(f"/chat/{chat_id}?first=2") == list(range(2, view.DRAWN_TURNS + 4))
     fragment = browser.get(f"/chat/{chat_id}/turns/1", headers={"HX-Request": "true"}).text
     assert "Answer 1." in fragment and 'id="t1"' in fragment
+
+
+def test_a_question_is_suggested_in_the_language_of_the_pages_or_of_the_app(
+    browser: Actor, database: Database, now: Clock
+) -> None:
+    """A look at a Chinese page in a browser is no reason; an app that was Chinese for most of its time is."""
+    shown = [
+        ("Web", "Carillon - Web", 30), ("Web", "皮影剧团巡演手记 - Web", 5), ("Code", "main.py", 20),
+        ("WPS", "潮汐周报 第46期 - WPS", 10), ("WPS", "Untitled - WPS", 2), (None, None, 4),
+        ("Desktop", None, 3),
+    ]  # fmt: skip
+    at_ms = 0
+    for app, title, minutes in shown:
+        put(database, at_ms, app, window=title, ended_ms=at_ms + minutes * MINUTE)
+        at_ms += minutes * MINUTE
+    now.now_ms = NOON_MS + at_ms
+    html = words(page(browser, "/chat?tz=UTC"))
+    listed = html[html.index("What did I do today?") :]
+    expected = [
+        "What did I do today? 5 apps · 1 h 14 m", "How long did I use Web today? 2 windows",
+        "How often did I use Code today? 1 window", "我用了多久 WPS？ 2 windows",
+    ]  # fmt: skip
+    assert listed.startswith(" ".join(expected))
+    assert "Desktop" not in listed and listed.count("我用了多久") == 1

@@ -95,18 +95,29 @@ def _day_name(day: Day, viewer: Viewer) -> str:
 
 
 def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
-    """The day, a duration, a count, and another duration in Chinese where a window's title is Chinese."""
+    """The day, a duration and a count; and a duration in Chinese.
+
+    Each is asked in the language of the pages, or in that of what was shown: of an app whose windows had
+    Chinese titles for most of its time.
+    """
     used = [total.name for total in totals.by_app if total.name not in (None, "", DESKTOP)]
     windows = Counter(total.app_name for total in totals.by_window)
-    if used:
-        recorded = formatting.duration(totals.covered_ms)
-        yield _("What did I do %(day)s?", day=day), f"{formatting.count(len(used), 'app')} · {recorded}"
+    if used:  # counted as Timeline lists them, and as the answer does
+        held = f"{formatting.count(len(totals.by_app), 'app')} · {formatting.duration(totals.covered_ms)}"
+        yield _("What did I do %(day)s?", day=day), held
     asked = (N_("How long did I use %(app)s %(day)s?"), N_("How often did I use %(app)s %(day)s?"))
     for question, app in zip(asked, used, strict=False):
         yield _(question, app=app, day=day), formatting.count(windows[app], "window")
-    chinese = (total for total in totals.by_window if total.app_name and asked_in(total.name or "") == "zh")
-    for total in islice(chinese, own_language() != "zh"):
-        yield f"我用了多久 {total.app_name}？", total.name or ""
+    chinese = Counter[str | None]()
+    for total in totals.by_window:
+        chinese[total.app_name] += total.duration_ms if asked_in(total.name or "") == "zh" else 0
+    shown = (
+        total.name
+        for total in totals.by_app
+        if total.name in used[len(asked) :] and 2 * chinese[total.name] > total.duration_ms
+    )
+    for app in islice(shown, own_language() != "zh"):
+        yield f"我用了多久 {app}？", formatting.count(windows[app], "window")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import date, timedelta
 
 from store.core import times
 from store.core.database import Database, clean_text
+from store.core.translation import gettext as _
 from store.core.translation import heard
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
@@ -26,6 +28,7 @@ from webapp.core.services import Viewer
 from webapp.pages.timeline import band
 from webapp.views.frames import ContactSheet, contact_sheet, crop_around
 
+_MORE = re.compile(r"(.+) and (\d+) more", re.DOTALL)
 _BAND_PX = 1_200
 _HOURS = 8, 18
 """The band shows these hours, and more where a day needs more."""
@@ -240,7 +243,9 @@ def _row(
     if "title" not in lead.edited and " – " in title:  # a rule's title ends in the app or the site
         title, __, where = title.rpartition(" – ")
         where = where if where == app or not app else f"{app} · {where}"
-    if app in ("", DESKTOP):  # the rules say so in English
+    if "title" not in lead.edited and (more := _MORE.fullmatch(title)):  # the rules say so in English
+        title = _("%(title)s and %(number)s more", title=more[1], number=more[2])
+    if app in ("", DESKTOP):
         said = ("Unknown app", DESKTOP, observations.IMPORTED)
         title, where = (heard(each) if each in said else each for each in (title, where))
     quotes = tuple(fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)

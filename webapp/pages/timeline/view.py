@@ -88,9 +88,6 @@ def _named(ids: Sequence[int], segments: Sequence[Segment]) -> list[Mark]:
 BAND_PX = 600
 """The band is merged for this width: fine enough for a wide screen, light enough for a phone."""
 
-MAX_ROWS = 150
-"""Rows of the activity list; a closer zoom shows the shorter stretches."""
-
 
 @dataclass(frozen=True, slots=True)
 class Chip:
@@ -107,7 +104,7 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> dict[str, Any]:
     """What `timeline/timeline.html` draws."""
     day = ask.day
     whole = timeline.timeline(database, day.start_ms, day.end_ms, BAND_PX, now_ms=viewer.now_ms)
-    shown_stage = stage(database, ask, _last_frame(database, ask, whole))
+    shown_stage = stage(database, ask, _last_frame(database, ask))
     at_ms = _head(ask, shown_stage, viewer)
     view = band.window(day, at_ms, ask.zoom, viewer)
     drawn = whole
@@ -137,8 +134,8 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> dict[str, Any]:
         ticks=band.ticks(view, viewer),
         insights=insights.list_insights(database, InsightFilter(view.start_ms, view.end_ms)),
         chips=_chips(ask, drawn, shown_stage),
-        rows=runs[:MAX_ROWS],
-        rows_left_out=max(0, len(runs) - MAX_ROWS),
+        rows=sorted((*drawn.longest, *drawn.moments), key=lambda row: row.start_ms),
+        rows_left_out=drawn.stretches - len(drawn.longest),
         previous_day=day.date - timedelta(days=1),
         next_day=day.date + timedelta(days=1) if day.date < today else None,
         nearest_days=(viewer.date_of(nearest[0]), viewer.date_of(nearest[1])),
@@ -149,15 +146,9 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> dict[str, Any]:
     )
 
 
-def _last_frame(database: Database, ask: StageQuery, whole: timeline.Timeline) -> int | None:
+def _last_frame(database: Database, ask: StageQuery) -> int | None:
     """The newest frame of the day within the filter."""
-    shown = [run for run in whole.shown if not ask.app_names or run.app_name in ask.app_names]
-    if shown:
-        return shown[-1].last_frame_id
-    # Frames beside the focus make no run, and still are frames of the day.
-    nearest = frames.nearest(database, ask.day.end_ms - 1)
-    is_of_day = nearest is not None and ask.day.start_ms <= nearest.captured_ms < ask.day.end_ms
-    return nearest.id if nearest and is_of_day and not ask.app_names else None
+    return frames.newest_shown(database, ask.day.start_ms, ask.day.end_ms, ask.app_names)
 
 
 def _head(ask: StageQuery, stage: Stage | None, viewer: Viewer) -> int:
