@@ -130,7 +130,9 @@ def ingest(context: click.Context, home: Path | None, once: bool) -> None:
     restrict_files()
 
     def opened() -> Home:
-        data_dir = DataDir(home or default_home()).create()
+        named = DataDir(home or default_home())
+        is_there = context.invoked_subcommand in ("reindex", "reread")
+        data_dir = named.existing() if is_there else named.create()
         return open_home(data_dir, load(data_dir))
 
     context.obj = opened

@@ -84,12 +84,20 @@ class DataDir:
             folder.chmod(DIRECTORY_MODE)
         return self
 
+    def existing(self) -> DataDir:
+        """This home where there is one. Raises `SettingsError` where not, and makes nothing."""
+        if not self._is_home():
+            raise SettingsError(f"no Recollect home at {self.home}; `recollect up` makes one")
+        return self.create()
+
+    def _is_home(self) -> bool:
+        own = (self.database, self.config, self.token, self.spool, self.media)
+        return any(path.exists() for path in own)
+
     def _is_of_other_things(self) -> bool:
         if sys.platform == "win32" or not self.home.is_dir() or not self.home.stat().st_mode & 0o077:
             return False
-        inside = {path.name for path in self.home.iterdir()}
-        own = {self.database.name, self.config.name, self.token.name, self.spool.name, self.media.name}
-        return bool(inside) and not inside & own
+        return any(self.home.iterdir()) and not self._is_home()
 
 
 def default_home() -> Path:

@@ -60,12 +60,16 @@ def find_home(home: Path | None) -> DataDir:
     return DataDir((home or default_home()).expanduser().absolute())
 
 
-def open_home(home: Path | None, arguments: Mapping[str, Any] | None = None) -> Home:
-    """The home folder, made when missing, with its settings. Raises `SettingsError`."""
+def open_home(home: Path | None, arguments: Mapping[str, Any] | None = None, *, make: bool = False) -> Home:
+    """The home folder with its settings. Raises `SettingsError`, also where none is to be found or made.
+
+    A command that reads makes none: of a mistyped name it would say that nothing was found.
+    """
     from store.core import settings
 
     restrict_files()
-    data_dir = find_home(home).create()
+    named = find_home(home)
+    data_dir = named.create() if make else named.existing()
     return Home(data_dir, settings.load(data_dir, arguments=arguments))
 
 
@@ -80,6 +84,16 @@ def explained(data_dir: DataDir) -> Iterator[None]:
         from store.backup.backup import advice
 
         raise click.ClickException(f"{error}. {advice(data_dir, error)}".rstrip(". ")) from error
+
+
+def confirm(question: str) -> None:
+    """Go on if the answer is yes; else raise `click.Abort`. Where nobody types, the question's line ends."""
+    try:
+        click.confirm(question, abort=True, err=True)
+    except click.Abort:
+        if not sys.stdin.isatty():
+            click.echo(err=True)
+        raise
 
 
 def print_json(document: Any) -> None:

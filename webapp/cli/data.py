@@ -11,6 +11,7 @@ import click
 from store.core.times import now_ms, to_seconds
 from webapp.cli.common import (
     MOMENT,
+    confirm,
     find_home,
     home_and_json,
     home_option,
@@ -42,12 +43,14 @@ def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
     else:
         path, made = backups.make(database, now_ms())
         backups.rotate(database, here.settings.backup.keep, path)
+    # A file may be a pack of many pictures, or was attached to a question.
+    pictures = database.scalar("select count(*) from frames where media_path is not null")
     if as_json:
-        return print_json({"path": str(path), "pictures": made.pictures, "missing": made.missing})
-    missing = f"; not in it, as their files are lost: {made.missing}" if made.missing else ""
-    click.echo(
-        f"{path}: checked, with {count(made.pictures, 'picture or file', 'pictures and files')}{missing}"
-    )
+        told = {"pictures": pictures, "files": made.pictures, "missing": made.missing}
+        return print_json({"path": str(path), **told})
+    missing = f"; not in it, as they are lost: {count(made.missing, 'file')}" if made.missing else ""
+    files = f"{count(pictures, 'picture')} of frames, {count(made.pictures, 'file')} in all"
+    click.echo(f"{path}: checked, with {files}{missing}")
 
 
 @click.command()
@@ -71,7 +74,7 @@ def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> No
         return _list(data_dir, as_json)
     source = restoring.find(data_dir, file)
     if not yes:
-        click.confirm(f"{source} takes the place of {data_dir.home}. Restore?", abort=True, err=True)
+        confirm(f"{source} takes the place of {data_dir.home}. Restore?")
     done = restoring.restore(data_dir, source)
     if as_json:
         return print_json(
@@ -270,10 +273,10 @@ def encrypt(home: Path | None, keyring: bool, yes: bool) -> None:
     from store.core import keys
     from store.encryption import migration
 
-    data_dir = open_home(home).data_dir
+    data_dir = open_home(home, make=True).data_dir
     if keys.read(data_dir.home) is None and not yes:
         question = f"Encrypt {data_dir.home} and erase its backups? Without the passphrase all is lost."
-        click.confirm(question, abort=True, err=True)
+        confirm(question)
     left = migration.encrypt(
         data_dir, lambda: _new_passphrase(data_dir.home), in_keyring=keyring, on_file=_tell
     )
@@ -293,7 +296,7 @@ def decrypt(home: Path | None, yes: bool) -> None:
 
     data_dir = open_home(home).data_dir
     if not yes:
-        click.confirm(f"Decrypt {data_dir.home} and erase its backups?", abort=True, err=True)
+        confirm(f"Decrypt {data_dir.home} and erase its backups?")
     migration.decrypt(data_dir, _tell)
     click.echo(f"{data_dir.home} is not encrypted")
 

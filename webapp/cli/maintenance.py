@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,7 +21,9 @@ def doctor(home: Path | None, as_json: bool, fix: bool) -> int:
     from webapp.ops.doctor import check_all
     from webapp.ops.mending import mend
 
-    here = open_home(home)
+    here = open_home(
+        home, make=home is None and "RECOLLECT_HOME" not in os.environ
+    )  # as before the first start
     fixed = []
     if fix:
         with suppress(DatabaseUnusable):  # the check of the database says what to do

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webapp.cli.common import MOMENT, home_and_json, local_text, open_home, print_json
+from webapp.cli.common import MOMENT, confirm, home_and_json, local_text, open_home, print_json
 
 if TYPE_CHECKING:
     from store.core.database import Database
@@ -36,7 +36,7 @@ def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: st
             frames = count(asked.scope.count(connection), "frame")
         of_app = f" with {app} in front" if app else ""
         span = f"{local_text(start_ms)} to {local_text(end_ms)}"
-        click.confirm(f"{frames}{of_app} from {span}: gone for good. Delete?", abort=True, err=True)
+        confirm(f"{frames}{of_app} from {span}: gone for good. Delete?")
     _delete(database, asked, as_json)
 
 
@@ -120,7 +120,7 @@ def add(
 
     parts = {"app": app, "title": title, "url": url, "action": "mask" if mask else "drop"}
     added = validate([{name: value for name, value in parts.items() if value}])
-    here = open_home(home)
+    here = open_home(home, make=True)
     database = here.open_database()
     with changing(here.data_dir):
         try:
@@ -153,9 +153,10 @@ def add(
 def _is_agreed(question: str) -> bool:
     """Whether the answer is a clear yes; where nobody answers it is none."""
     try:
-        return click.confirm(question, err=True)
+        confirm(question)
     except click.Abort:
         return False
+    return True
 
 
 @privacy.command()

@@ -24,7 +24,7 @@ def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool
     from webapp.ops.supervisor import Supervisor
     from webapp.security.access import launch_link
 
-    here = open_home(home, {} if port is None else {"web.port": port})
+    here = open_home(home, {} if port is None else {"web.port": port}, make=True)
     check_version(here.data_dir)  # its parts would only be started again and again
     if open_browser and (address := web_address(here.data_dir)):  # as from the menu of programs
         return open_in_browser(launch_link(here.data_dir, address.url))
@@ -51,7 +51,7 @@ def web(home: Path | None, port: int | None, host: str | None, no_link: bool) ->
     root = logging.getLogger()
     root.setLevel(min(root.level, logging.INFO))
     chosen = {"web.port": port, "web.host": host}
-    here = open_home(home, {key: value for key, value in chosen.items() if value is not None})
+    here = open_home(home, {key: value for key, value in chosen.items() if value is not None}, make=True)
     serve(here.data_dir, here.settings, None if no_link else click.echo)
     # All that has to be written is. To take the interpreter apart beside its threads takes half a second of a
     # processor, on a busy machine longer than `recollect up` waits.

@@ -22,6 +22,7 @@ def install(home: Path | None, dry_run: bool, entry: bool) -> None:
     """Install the service: a systemd user unit, a launchd agent or a scheduled task."""
     from webapp.ops import service as services
 
+    services.refuse_root()
     data_dir = find_home(home)
     known = services.services(data_dir.home)
     chosen = known.pop(-1 if entry else 0)

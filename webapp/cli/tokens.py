@@ -34,7 +34,7 @@ def token(context: click.Context, home: Path | None, as_json: bool) -> None:
 )
 def add(home: Path | None, as_json: bool, name: str, scope: str) -> None:
     """Make a token for a program that you call NAME; it is shown this once."""
-    keyring, database = _keys(home)
+    keyring, database = _keys(home, make=True)
     with database.write() as connection:
         value = keyring.make(connection, scope, name)
     print_json({"token": value}) if as_json else click.echo(value)
@@ -70,11 +70,11 @@ def revoke(home: Path | None, as_json: bool, key_id: int) -> None:
     print_json({"revoked": key_id}) if as_json else click.echo("revoked")
 
 
-def _keys(home: Path | None) -> tuple[Keyring, Database]:
+def _keys(home: Path | None, *, make: bool = False) -> tuple[Keyring, Database]:
     from store.core.times import now_ms
     from webapp.security.access import load_token
     from webapp.security.keys import Keyring
 
-    here = open_home(home)
+    here = open_home(home, make=make)
     database = here.open_database()
     return Keyring(database, load_token(here.data_dir), now_ms), database

@@ -110,9 +110,13 @@ def services(home: Path) -> list[Service]:
         raise ServiceError("the name of the home folder has characters that no such file can hold")
     if sys.platform == "win32":
         return [_task(home)]
-    if os.getuid() == 0:
-        raise ServiceError("this is root, who has no screen; run it as the user whose screen is remembered")
     return [_agent(home)] if sys.platform == "darwin" else [_unit(home), _autostart_entry(home)]
+
+
+def refuse_root() -> None:
+    """Raise `ServiceError` for root, in whose session nobody's screen is."""
+    if sys.platform != "win32" and os.getuid() == 0:
+        raise ServiceError("as root it would see nobody's screen; install it as the user whose screen it is")
 
 
 def has_manager() -> bool:

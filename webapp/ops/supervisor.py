@@ -48,7 +48,8 @@ STOPPED_S = 30.0
 STOP_S = 4.0
 _LOOK_S = 0.1
 _LOOK_FOR_STOPPED_S = 5.0
-_LOOK_FOR_TROUBLE_S = 30.0
+_LOOK_FOR_TROUBLE_S = 2.0
+_LASTING_S = 30.0
 _LOG_BYTES = 2_000_000
 _LOG_FILES = 3
 _LOG_LINE_BYTES = 64_000
@@ -192,7 +193,9 @@ class Supervisor:
         self._stopping = threading.Event()
         self._look_for_stopped_s = 0.0
         self._look_for_trouble_s = 0.0
-        self._trouble, self._is_told = "", False
+        self._trouble, self._trouble_s = "", 0.0
+        self._said: set[str] = set()
+        self._is_shown = False
         self._advice: str | None = None
 
     def run(self) -> None:
@@ -274,15 +277,18 @@ class Supervisor:
 
         if now_s >= self._look_for_trouble_s and self.with_capture:
             self._look_for_trouble_s = now_s + _LOOK_FOR_TROUBLE_S
-            self._look_for_trouble()
+            self._look_for_trouble(now_s)
 
-    def _look_for_trouble(self) -> None:
-        """Say on the desktop what lasts from one look to the next, once."""
+    def _look_for_trouble(self, now_s: float) -> None:
+        """Say once here why nothing is recorded, and on the desktop what lasts."""
         sentence = trouble(self.data_dir)
         if sentence != self._trouble:
-            self._trouble, self._is_told = sentence, False
-        elif sentence and not self._is_told:
-            self._is_told = True
+            self._trouble, self._trouble_s, self._is_shown = sentence, now_s, False
+            if sentence and sentence not in self._said:
+                self._said.add(sentence)
+                self.tell(sentence)
+        elif sentence and not self._is_shown and now_s - self._trouble_s >= _LASTING_S:
+            self._is_shown = True
             _notify(sentence)
 
     def _ended(self, part: Part, code: int, now_s: float) -> None:

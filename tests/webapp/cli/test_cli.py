@@ -66,6 +66,35 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     }  # fmt: skip
 
 
+@for_each(
+    "arguments",
+    [
+        ("search", "x"), ("ask", "what?"), ("verify",), ("doctor",), ("open",), ("privacy",),
+        ("privacy", "test"), ("retention", "run", "--dry-run"), ("backup",), ("export", "x.zip"), ("pause", "5"), ("resume",), ("token",),
+        ("token", "list"), ("delete", "--from", "1", "--to", "2", "--yes"), ("decrypt", "--yes"), ("mcp",),
+        ("ingest", "retry"),
+    ],
+)  # fmt: skip
+def test_of_no_home_a_command_says_so_and_makes_none(
+    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir(exist_ok=True)
+    for home in (tmp_path / "typo", folder):
+        assert run([*arguments, "--home", str(home)]) == 1
+        out, err = capsys.readouterr()
+        assert (out, f"no Recollect home at {home}" in err) == ("", True)
+    assert [path.name for path in tmp_path.rglob("*")] == ["folder"]
+
+
+@for_each("command", ["reindex", "reread"])
+def test_of_no_home_a_command_of_ingest_says_so(command: str, tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "webapp", command, "--home", str(tmp_path / "typo")]
+    done = subprocess.run(program, capture_output=True, text=True)
+    assert done.returncode != 0 and "no Recollect home at" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 @for_each("command", list(COMMANDS))
 def test_every_command_says_what_it_does(
     command: str, data_dir: DataDir, capfd: pytest.CaptureFixture[str]
@@ -178,7 +207,7 @@ def test_a_backup_is_made_listed_and_restored(data_dir: DataDir, database: Datab
 
     store_frame(database, data_dir, text="words that stay")
     made = told("backup")
-    assert made["pictures"] == 1
+    assert (made["pictures"], made["files"]) == (1, 1)
     assert told("backup", str(tmp_path / "b.zip"))["path"] == str(tmp_path / "b.zip")
     [listed] = told("restore")["backups"]
     assert listed["path"] == made["path"]

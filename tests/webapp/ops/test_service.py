@@ -111,6 +111,9 @@ def test_root_is_refused(
 ) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 0)
     assert _service(home, "install") == 1 and "root" in capsys.readouterr().err
+    # What there is to see and to remove is not another's.
+    assert _service(home, "status") == 0 and "not installed" in capsys.readouterr().out
+    assert _service(home, "uninstall") == 0
 
 
 def test_launchd_and_the_task_scheduler_get_the_same_command(

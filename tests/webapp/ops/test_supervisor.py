@@ -127,16 +127,18 @@ def test_backups_are_read_once_and_may_be_unreadable(
     assert len(asked) == 1 and all("is not started again" in line for line in said)
 
 
-def test_what_needs_a_person_is_shown_on_the_desktop_once(
+def test_what_needs_a_person_is_told_at_once_and_shown_on_the_desktop_where_it_lasts(
     supervise: Callable[..., tuple[Supervisor, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, _ = supervise()
+    own, said = supervise()
     shown: list[str] = []
     monkeypatch.setattr(supervisor, "_notify", shown.append)
-    for sentence in ("", "full", "full", "full", "", "full", "other", "other"):
+    for looks, sentence in enumerate(("", "full", "full", "full", "", "full", "other", "other")):
         monkeypatch.setattr(supervisor, "trouble", lambda *_, sentence=sentence: sentence)
-        own._look_for_trouble()
+        own._look_for_trouble(looks * supervisor._LASTING_S)
+        own._look_for_trouble(looks * supervisor._LASTING_S + 1)
     assert shown == ["full", "other"]
+    assert said == ["full", "other"]
 
 
 def test_pauses_double_up_to_a_limit_and_a_steady_run_forgets_them() -> None:
