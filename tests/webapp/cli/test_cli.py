@@ -70,8 +70,9 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     "arguments",
     [
         ("search", "x"), ("ask", "what?"), ("verify",), ("doctor",), ("open",), ("privacy",),
-        ("privacy", "test"), ("retention", "run", "--dry-run"), ("backup",), ("export", "x.zip"), ("pause", "5"), ("resume",), ("token",),
-        ("token", "list"), ("delete", "--from", "1", "--to", "2", "--yes"), ("decrypt", "--yes"), ("mcp",),
+        ("privacy", "test"), ("retention", "run", "--dry-run"), ("backup",), ("export", "x.zip"),
+        ("pause", "5"), ("resume",), ("token",), ("token", "list"),
+        ("delete", "--from", "1", "--to", "2", "--yes"), ("decrypt", "--yes"), ("mcp",),
         ("ingest", "retry"),
     ],
 )  # fmt: skip
