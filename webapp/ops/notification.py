@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ _FULL = {
     "disk_full": "too little of the disk is free. Free some space",
     "spool_full": "too many captures wait to be stored. `recollect doctor` says why",
 }
+_RETRY = re.compile(r" Trying again after \d+ s\.$")
 _APPLE = ("on run argv", 'display notification (item 1 of argv) with title "Recollect"', "end run")
 
 
@@ -59,4 +61,5 @@ def trouble(data_dir: DataDir) -> str:
         return ""
     if state.reason in _FULL:
         return f"Nothing is recorded: {_FULL[state.reason]}."
-    return f"Nothing is recorded: {state.detail or state.reason}" if state.state == "failing" else ""
+    cause = _RETRY.sub("", state.detail) or state.reason
+    return f"Nothing is recorded: {cause}" if state.state == "failing" else ""

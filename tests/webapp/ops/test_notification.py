@@ -12,6 +12,7 @@ import pytest
 from assistant.context.background import NO_CONTEXT
 from assistant.core.records import ApprovalEvent
 from assistant.turns import live
+from capture.status import Backoff
 from engines.cancellation import CancelToken
 from store.core.paths import DataDir
 from store.core.times import now_ms
@@ -50,6 +51,10 @@ def test_trouble_is_what_a_person_has_to_end(data_dir: DataDir) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({}, ""),
         ({"state": "failing", "detail": "No display found."}, "Nothing is recorded: No display found."),
+        (
+            {"state": "failing", "detail": Backoff("no_display", "There is no display here.", 3, 4.0).detail},
+            "Nothing is recorded: There is no display here.",
+        ),
         ({"state": "paused", "reason": "disk_full", "detail": "Only 0.4 GB"}, "too little of the disk"),
         ({"state": "paused", "reason": "paused"}, ""),
         ({"state": "failing", "reason": "no_display", "written_ms": 0}, ""),
@@ -58,6 +63,7 @@ def test_trouble_is_what_a_person_has_to_end(data_dir: DataDir) -> None:
         write_capture_state(data_dir.spool, replace(well, **changes))
         told = trouble(data_dir)
         assert sentence in told and bool(told) == bool(sentence), changes
+        assert "again" not in told, "it would be another trouble at each try"
 
 
 @pytest.mark.parametrize("is_followed", [True, False])
