@@ -247,6 +247,23 @@ def line_of(words: Sequence[OcrWord]) -> OcrLine:
     return OcrLine(text, around([word.box for word in words]), confidence, tuple(words))
 
 
+def words_of_characters(characters: Sequence[OcrWord]) -> list[OcrWord]:
+    """Characters joined to words: parted at blanks, which are left out, and around each of Han and kana."""
+    words: list[OcrWord] = []
+    starts_anew = True
+    for piece in characters:
+        if piece.text.isspace():
+            starts_anew = True
+        elif starts_anew or is_cjk(piece.text) or is_cjk(words[-1].text[-1]):
+            words.append(piece)
+            starts_anew = False
+        else:
+            last = words[-1]
+            box, confidence = around([last.box, piece.box]), min(last.confidence, piece.confidence)
+            words[-1] = OcrWord(last.text + piece.text, box, confidence)
+    return words
+
+
 def around(boxes: Sequence[Box]) -> Box:
     """The smallest box that holds all of `boxes`."""
     left, top = min(box.x for box in boxes), min(box.y for box in boxes)

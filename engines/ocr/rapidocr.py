@@ -20,10 +20,9 @@ from engines.ocr.protocol import (
     OcrLine,
     OcrUnavailable,
     OcrWord,
-    around,
-    is_cjk,
     lines_of,
     read_masked,
+    words_of_characters,
 )
 
 _INSTALL = "pip install 'recollect[bundled-ocr]'"
@@ -98,23 +97,8 @@ def words_of(
     characters = _from_tokens(tokens, size)
     if [c.text for c in characters] != list("".join(text.split())):
         characters = _divided(text, score, line)
-    words: list[OcrWord] = []
-    position = 0
-    starts_anew = True
-    for character in text:
-        if character.isspace():
-            starts_anew = True
-            continue
-        piece = characters[position]
-        position += 1
-        if starts_anew or is_cjk(character) or is_cjk(words[-1].text[-1]):
-            words.append(piece)
-        else:
-            last = words[-1]
-            box = around([last.box, piece.box])
-            words[-1] = OcrWord(last.text + character, box, min(last.confidence, piece.confidence))
-        starts_anew = False
-    return words
+    blank, pieces = OcrWord(" ", line, 0.0), iter(characters)
+    return words_of_characters([blank if character.isspace() else next(pieces) for character in text])
 
 
 def _from_tokens(tokens: Sequence[Token], size: tuple[int, int]) -> list[OcrWord]:

@@ -20,7 +20,8 @@ from typing import Any
 
 from PIL import Image
 
-from engines.ocr.page import read_page
+from engines.ocr.han import HanReader, han_reader
+from engines.ocr.page import PSM_RAW_LINE, read_page
 from engines.ocr.protocol import Box, OcrError, OcrLine, OcrUnavailable, OcrWord, around, is_cjk, is_hangul
 from engines.ocr.remembered import Remembered
 from engines.ocr.scripts import passes
@@ -130,6 +131,8 @@ class TesserocrEngine:
         self.version = tesserocr.tesseract_version().split("\n")[0].removeprefix("tesseract ")
         self._folder = folder = folder_with(self.languages, list(usual_folders()))
         self._known = Remembered()
+        self._han = han_reader(self.languages)
+        self.version += f" and {self._han.name}" if self._han else ""
         self._apis = {
             language: tesserocr.PyTessBaseAPI(
                 path=f"{folder}{os.sep}", lang=language, oem=tesserocr.OEM.LSTM_ONLY, variables=VARIABLES
@@ -138,7 +141,7 @@ class TesserocrEngine:
         }
 
     def models(self) -> str:
-        return models_in(self._folder, self.languages)
+        return models_in(self._folder, self.languages, self._han)
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         if not self._apis:
@@ -151,6 +154,8 @@ class TesserocrEngine:
         self._apis = {}
 
     def _recognise(self, pages: Sequence[Image.Image], language: str, psm: int) -> list[list[OcrWord]]:
+        if self._han and psm == PSM_RAW_LINE and self._han.reads(language):
+            return list(map(self._han.read, pages))
         api = self._apis[language]
         api.SetPageSegMode(psm)
         try:
@@ -167,9 +172,9 @@ class TesserocrEngine:
         return words_from_tsv(api.GetTSVText(0))
 
 
-def models_in(folder: Path, languages: Sequence[str]) -> str:
+def models_in(folder: Path, languages: Sequence[str], han: HanReader | None) -> str:
     """What tells the models that read these languages from others. Raises `OSError`."""
-    digest = sha256()
+    digest = sha256(han.weights.read_bytes() if han else b"")
     for language in "+".join(passes(languages)).split("+"):
         digest.update((folder / f"{language}.traineddata").read_bytes())
     return digest.hexdigest()[:16]
@@ -232,7 +237,9 @@ class TesseractEngine:
         # The program inherits it. Set for the whole process: nothing else here uses OpenMP.
         os.environ.setdefault("OMP_THREAD_LIMIT", "1")
         self._pytesseract = pytesseract
+        self._han = han_reader(self.languages)
         self.version = str(pytesseract.get_tesseract_version())
+        self.version += f" and {self._han.name}" if self._han else ""
         self._known = Remembered()
         self._open = True
 
@@ -242,7 +249,7 @@ class TesseractEngine:
         told = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_S)
         folder = re.match(r'[^"\n]*"(.+)"', told.stdout)
         try:
-            return models_in(Path(folder[1]), self.languages) if folder else ""
+            return models_in(Path(folder[1]), self.languages, self._han) if folder else ""
         except OSError:
             return ""
 
@@ -258,6 +265,8 @@ class TesseractEngine:
         """All in one process: loading a model takes longer than reading a line."""
         if not pages:
             return []
+        if self._han and psm == PSM_RAW_LINE and self._han.reads(language):
+            return list(map(self._han.read, pages))
         command = [self._pytesseract.pytesseract.tesseract_cmd, "stdin", "stdout", "-l", language]
         command += ["--oem", "1", "--psm", str(psm), "--dpi", str(RESOLUTION_DPI)]
         command += [word for name, value in VARIABLES.items() for word in ("-c", f"{name}={value}")]

@@ -197,8 +197,8 @@ def test_a_folder_without_a_language_is_passed_over(tmp_path: Path) -> None:
     folders = [tmp_path / "absent", poor, rich]
     assert tesseract.folder_with(("eng", "chi_sim"), folders) == rich
     assert tesseract.folder_with(("eng",), folders) == poor
-    of_latin = tesseract.models_in(rich, ("eng", "ita", "chi_sim"))
-    assert of_latin != tesseract.models_in(rich, ("eng", "chi_sim"))
+    of_latin = tesseract.models_in(rich, ("eng", "ita", "chi_sim"), None)
+    assert of_latin != tesseract.models_in(rich, ("eng", "chi_sim"), None)
     with pytest.raises(OcrUnavailable, match="no data for deu; run"):
         tesseract.folder_with(("eng", "deu"), folders)
 
