@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from assistant.context.relevance import is_told_of, sentences_of, terms
-from assistant.core.egress_log import SentLedger
+from assistant.core.egress_log import ask_once
 from assistant.core.endpoints import Endpoint
 from assistant.core.models import ChatModels
 from assistant.evidence.particulars import Screen
@@ -136,13 +136,17 @@ def refine(
     times = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
     messages = [Message("system", _INSTRUCTIONS), Message("user", prompt(observation, shown))]
     assert not isinstance(model, ExtractiveModel)  # it has no endpoint that is permitted
-    ledger = SentLedger(
-        database, clock, endpoint, "refine",
+    return ask_once(
+        (database, clock, endpoint),
+        model,
+        messages,
+        lambda answer: checked_refinement(answer, shown),
+        "refine",
+        timeout_s=models.timeout_s,
+        schema=SCHEMA,
         shows=(min([observation.start_ms, *times]), max([observation.end_ms, *times])),
         is_current=lambda connection: tombstones.newest(connection) == since,
-    )  # fmt: skip
-    answer, _ = ledger.complete(model, messages, schema=SCHEMA, timeout_s=models.timeout_s)
-    return checked_refinement(answer.text, shown)
+    )
 
 
 def lines_of(database: Database, frame_ids: Sequence[int], room: int) -> dict[int, list[str]]:

@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 import apsw
 
 from assistant.context.relevance import Said, salient, says_enough, sentences_of, weight
-from assistant.core.egress_log import SentLedger
+from assistant.core.egress_log import ask_once
 from assistant.core.errors import UnknownModel
 from assistant.core.models import ChatModels
 from assistant.core.records import claim_state
@@ -202,12 +202,18 @@ def summary_by_model(
     if not is_allowed():
         return None
     messages = [Message("system", _TASK), Message("user", _chat_text(turns))]
-    ledger = SentLedger(
-        database, clock, endpoint, "refine", turn_id=last.turn_id,
+    said = ask_once(
+        (database, clock, endpoint),
+        model,
+        messages,
+        lambda answer: _checked(answer, turns),
+        "refine",
+        timeout_s=timeout_s,
+        schema=_SCHEMA,
+        turn_id=last.turn_id,
         is_current=lambda connection: is_current(connection) and is_allowed(),
-    )  # fmt: skip
-    completion, _ = ledger.complete(model, messages, timeout_s=timeout_s, schema=_SCHEMA)
-    fields, said = summary_by_rules(turns), _checked(completion.text, turns)
+    )
+    fields = summary_by_rules(turns)
     return {**fields, "notes": "\n".join(filter(None, (fields["notes"], *said)))}
 
 

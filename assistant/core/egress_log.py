@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
@@ -17,9 +17,11 @@ from assistant.core import prompt_blocks
 from assistant.core.endpoints import Endpoint
 from assistant.core.prompt_blocks import Block
 from assistant.core.texts import estimate_tokens
-from engines.chat.protocol import ChatModel, Completion, Message, ModelError, Usage
+from engines.chat.protocol import ChatModel, Completion, Message, ModelError, Schema, Usage
 from store.core.database import Database
 from store.egress.egress_log import EgressRecorder, Purpose, RequestContext, cost_of
+
+T = TypeVar("T")
 
 
 class SentLedger(EgressRecorder):
@@ -89,6 +91,28 @@ class SentLedger(EgressRecorder):
         usage = Usage(read, written, is_estimated, cost, "" if cost is None else place.currency)
         self.finish("answered", *astuple(usage))
         return usage
+
+
+def ask_once(
+    place: tuple[Database, Callable[[], int], Endpoint],
+    model: ChatModel,
+    messages: Sequence[Message],
+    check: Callable[[str], T],
+    purpose: Purpose = "answer",
+    *,
+    timeout_s: float,
+    schema: Schema | None = None,
+    **about: Any,
+) -> T:
+    """What `check` makes of a model's answer to one request that is a whole conversation: a title, a summary,
+    an opinion. `about` is what the ledger notes of it.
+
+    Raises `ModelError`, also where `check` finds no answer in it, and `StoreError` where it cannot be noted.
+    """
+    completion, _ = SentLedger(*place, purpose, **about).complete(
+        model, messages, schema=schema, timeout_s=timeout_s
+    )
+    return check(completion.text)
 
 
 def total_of(usages: Sequence[Usage]) -> Usage | None:

@@ -6,14 +6,16 @@ names: whoever wrote it (a model, the built-in extractive one, or code alone), i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from assistant.core.records import Claim, Coverage
+from assistant.core.records import Claim, Coverage, EvidenceItem
 from assistant.core.strings import text
 from assistant.evidence import citations, marks, replies
+from assistant.evidence.citations import CheckedFrame, Numbered
 from assistant.evidence.off_screen import OffScreen
+from assistant.evidence.replies import Reply
 from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
 from assistant.retrieval.retrieval import Entry, Retrieval, entries_of, no_totals, retrieve
@@ -99,48 +101,75 @@ def check(
     `opening` stands before the answer in place of a remark that nothing in it is confirmed. Raises
     `ModelMalformed` where nothing that was said can be read as an answer.
     """
-    plan, language = turn.plan, turn.plan.language
-    reply = replies.read_reply(said.text)
+    plan = turn.plan
     by_id = {entry.id: entry for entry in entries}
-    quoted_ids = [entry_id for entry_id, _ in reply.quotes]
-    numbered = citations.number(reply.answer_md, by_id, quoted_ids, text("evidence", language))
-    cited = citations.verify(turn.database, [by_id[name] for name in numbered.order], reply.quotes)
+    numbered, cited = _cited(turn, replies.read_reply(said.text), by_id)
     evidence = citations.items(retrieval.entries, numbered.order, cited, plan.zone)
     measured = measured or facts(retrieval, plan.start_ms, plan.end_ms, plan.zone)
-    claims = marks.check(
-        numbered.answer_md,
-        range(1, len(cited) + 1),
-        {
-            n: marks.screen_of(item, one.texts)
-            for n, (item, one) in enumerate(zip(evidence, cited, strict=False), 1)
-            if one.texts
-        },
-        {n: one.misquoted for n, one in enumerate(cited, 1)},
-        measured,
-        [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in seen],
-        {n: one.quoted for n, one in enumerate(cited, 1)},
-    )
+    seen_in = [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in seen]
+    claims = _marked(numbered.answer_md, evidence, cited, measured, seen_in)
     is_plain = said.model == ExtractiveModel.name
     if is_plain:
-        altered = {n for n, one in enumerate(cited, 1) if one.misquoted}
-        claims = tuple(c for claim in claims if (c := _copied(claim, altered, beside)).citations or c.source)
+        claims = tuple(_told_by_code(claims, cited, beside))
     if off_screen:
         claims = off_screen.judged(claims)
     # Without a model the answer says itself what was not found; a sentence that stands says that it was.
     says_found = is_plain or any(claim.state == "cited" for claim in claims)
     if not opening and not marks.is_confirmed(claims):
-        opening = text("unconfirmed", language)
-    answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
+        opening = text("unconfirmed", plan.language)
+    opening = f"{opening}\n\n" if opening else ""
     turn.usage = turn.usage or said.usage
     return CheckedAnswer(
-        answer_md,
+        f"{opening}{numbered.answer_md}",
         evidence,
-        tuple(marks.moved(claims, len(answer_md) - len(numbered.answer_md))),
+        tuple(marks.moved(claims, len(opening))),
         tuple(filter(None, _warnings(turn, entries, numbered.unknown, says_found=says_found))),
         numbered.unknown,
         measured,
         said.response_id,
     )
+
+
+def _cited(
+    turn: RunningTurn, reply: Reply, by_id: Mapping[str, Entry]
+) -> tuple[Numbered, list[CheckedFrame]]:
+    """The answer with its citations numbered, and what became of the quotes on each frame that it cites."""
+    quoted_ids = [entry_id for entry_id, _ in reply.quotes]
+    heading = text("evidence", turn.plan.language)
+    numbered = citations.number(reply.answer_md, by_id, quoted_ids, heading)
+    return numbered, citations.verify(turn.database, [by_id[name] for name in numbered.order], reply.quotes)
+
+
+def _marked(
+    answer_md: str,
+    evidence: Sequence[EvidenceItem],
+    cited: Sequence[CheckedFrame],
+    measured: MeasuredFacts,
+    seen_in: Collection[int],
+) -> tuple[Claim, ...]:
+    """The sentences with what code can decide of each; frames by their numbers in the answer."""
+    numbered = dict(enumerate(cited, 1))
+    pairs = zip(numbered.items(), evidence, strict=False)
+    return marks.check(
+        answer_md,
+        numbered,
+        {n: marks.screen_of(item, one.texts) for (n, one), item in pairs if one.texts},
+        {n: one.misquoted for n, one in numbered.items()},
+        measured,
+        seen_in,
+        {n: one.quoted for n, one in numbered.items()},
+    )
+
+
+def _told_by_code(
+    claims: Iterable[Claim], cited: Sequence[CheckedFrame], beside: Mapping[str, Entry]
+) -> Iterator[Claim]:
+    """The claims of an answer without a model: those that hold on to anything."""
+    altered = {n for n, one in enumerate(cited, 1) if one.misquoted}
+    for claim in claims:
+        copied = _copied(claim, altered, beside)
+        if copied.citations or copied.source:
+            yield copied
 
 
 def _copied(claim: Claim, altered: Collection[int], beside: Mapping[str, Entry]) -> Claim:

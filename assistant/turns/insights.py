@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from assistant.context.relevance import is_told_of, terms
-from assistant.core.egress_log import SentLedger
+from assistant.core.egress_log import ask_once
 from assistant.core.prompt_blocks import in_order, system_messages
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
@@ -81,7 +81,7 @@ def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
     except (ModelError, StoreError) as error:
         log.warning("an insight has no title of the model: %s", type(error).__name__)
         return plain
-    title = insights.title_of(_unwrapped(answer))
+    title = insights.title_of(answer)
     shown = f"{answer_md}\n{about.told}"
     return title if is_told_of(title, terms(shown)) and Screen([shown]).bears_out(title) else plain
 
@@ -92,16 +92,16 @@ def _title_by_model(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
     summary = neutralized(without_numbers(answer_md))[:MAX_NAMED_CHARS]
     messages = [*system_messages(blocks), Message("user", f"{NAME_IT}{summary}")]
     endpoint = services.models.endpoint(model.name)
-    ledger = SentLedger(
-        turn.database,
-        services.clock,
-        endpoint,
+    return ask_once(
+        (turn.database, services.clock, endpoint),
+        model,
+        messages,
+        _unwrapped,
+        timeout_s=services.models.timeout_s,
         turn_id=turn.stored.id,
         blocks=blocks,
         is_current=turn.is_current,
     )
-    completion, _ = ledger.complete(model, messages, timeout_s=services.models.timeout_s)
-    return completion.text
 
 
 def _unwrapped(answer: str) -> str:

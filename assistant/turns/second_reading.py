@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, get_args
 
-from assistant.core.egress_log import SentLedger
+from assistant.core.egress_log import ask_once
 from assistant.core.errors import TurnRefused, turn_error
 from assistant.core.models import ChatModels
 from assistant.core.records import (
@@ -132,18 +132,19 @@ def _reading(services: TurnServices, row: StoredTurn, model: ChatModel, sources:
     shown = [item.captured_ms for _, items in sources[: len(lines)] for item in items]
     messages = [Message("system", prompts.SECOND_READING), Message("user", "\n".join(lines))]
     endpoint = services.models.endpoint(model.name)
-    ledger = SentLedger(
-        services.database,
-        services.clock,
-        endpoint,
+    claims = [claim for claim, _ in sources[: len(lines)]]
+    opinions = ask_once(
+        (services.database, services.clock, endpoint),
+        model,
+        messages,
+        lambda said: _opinions(said, claims),
+        timeout_s=services.models.timeout_s,
+        schema=prompts.OPINIONS_SCHEMA,
         turn_id=row.id,
         shows=(min(shown), max(shown)),
         is_current=lambda connection: conversations.says(connection, row.id, row.answer_md),
     )
-    options = {"schema": prompts.OPINIONS_SCHEMA, "timeout_s": services.models.timeout_s}
-    completion, _ = ledger.complete(model, messages, **options)
-    claims = [claim for claim, _ in sources[: len(lines)]]
-    return SecondReading(model.name, 0, _opinions(completion.text, claims), len(sources) - len(lines))
+    return SecondReading(model.name, 0, opinions, len(sources) - len(lines))
 
 
 def _fitting(sources: Sources, window_tokens: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from engines.chat.network import is_local
@@ -163,10 +164,12 @@ class ChatModel(ABC):
         timeout_s: float,
         on_send: RequestHook | None = None,
     ) -> Completion:
-        """The whole answer at once. Raises as `stream` does."""
-        *_, completion = self.stream(
-            messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=on_send
-        )
+        """The whole answer at once, asked for as a whole where its stream broke. Raises as `stream` does."""
+        ask = partial(self.stream, messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=on_send)
+        try:
+            *_, completion = ask()
+        except (ModelGarbled, ModelBrokeOff):
+            *_, completion = ask(in_pieces=False)
         assert isinstance(completion, Completion)
         return completion
 

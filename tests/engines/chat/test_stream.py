@@ -131,3 +131,9 @@ def test_an_answer_is_asked_for_as_a_whole_where_that_is_wanted(stub: StubModel)
     stub.reply("Two.")
     assert read(stub, in_pieces=False)[0] == ["Two."]
     assert "stream" not in stub.requests[0]
+
+
+def test_who_shows_no_pieces_asks_again_as_a_whole_where_the_stream_broke(stub: StubModel) -> None:
+    stub.raw(b"data: upstream died\n\n", "text/event-stream").reply("A title")
+    assert model(stub).complete(QUESTION, timeout_s=60).text == "A title"
+    assert "stream" not in stub.requests[0]
