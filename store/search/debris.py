@@ -18,7 +18,7 @@ from store.spool.page_text import Area
 _LINE = re.compile(r"[^\n]+")
 _TOKEN = re.compile(r"\S+")
 _SURE = 0.7
-_ROWS_APART = 2.0  # of the height of a line: further down another matter begins
+_ROWS_APART = 3.0  # of the height of a line, as below a heading: further down another matter begins
 _CELLS_APART = 10.0
 
 IsUnsure = Callable[[int, int], bool]

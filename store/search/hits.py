@@ -26,7 +26,7 @@ from store.ocr import readings
 from store.search.debris import block, without_debris
 from store.search.fuzzy import MatchKind
 from store.search.query import Query
-from store.search.snippet import Snippet, around, snippet
+from store.search.snippet import Snippet, of_chunk, snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _shown(connection: apsw.Connection, asked: Query, frame: FrameRow, near: Nea
     sql = "select text, layout from readings where frame_id = ? and is_current = 1"
     text, layout = connection.execute(sql, (frame.id,)).fetchone() or ("", None)
     told = frame.window_name, frame.browser_url
-    shown = around(text, near.start, near.end) if near is not None else snippet(text, asked, told)
+    shown = of_chunk(text, near.start, near.end, told) if near is not None else snippet(text, asked, told)
     lines = block(shown, list(readings.places(layout))) if layout else []
     return without_debris(shown, readings.doubts(connection, frame.id, shown.start), lines)
 

@@ -71,6 +71,12 @@ def snippet(text: str, query: Query, told: Told = (None, None)) -> Snippet:
     )
 
 
+def of_chunk(text: str, start: int, end: int, told: Told = (None, None)) -> Snippet:
+    """The piece of `text` from the best line of ``[start, end)`` on, nothing highlighted."""
+    first, last = _best_line(text[start:end], _telling(text[start:end], told))
+    return around(text, start + first, start + last)
+
+
 def around(text: str, start: int, end: int) -> Snippet:
     """The piece of `text` that begins with the line of ``[start, end)``, nothing highlighted."""
     start = min(start, len(text))

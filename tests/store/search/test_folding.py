@@ -9,7 +9,7 @@ from store.ocr import readings
 from store.ocr.readings import Box, Place
 from store.search import query, search
 from store.search.debris import block, without_debris
-from store.search.snippet import Snippet, snippet
+from store.search.snippet import Snippet, of_chunk, snippet
 from tests.factories import NOON_MS, text_draft
 from tests.store.search.searching import ALWAYS, add_frame, ids
 from tests.tables import for_each
@@ -155,6 +155,13 @@ def test_a_line_that_says_the_title_again_does_not_lead(database: Database) -> N
         "kiln rota pottery": False,
         "plans mail": False,
     }
+
+
+def test_a_chunk_found_by_its_meaning_begins_at_what_it_is_about() -> None:
+    text = "Chrome\nKiln rota – Pottery\nHome\nFire the kiln on Tuesday at 900 degrees.\nBring gloves."
+    shown = of_chunk(text, text.index("Kiln"), text.index("\nBring"), ("Kiln rota – Pottery", None))
+    assert shown.text == "Fire the kiln on Tuesday at 900 degrees.\nBring gloves."
+    assert text[shown.start :].startswith(shown.text)
 
 
 def test_what_is_marked_is_never_debris() -> None:
