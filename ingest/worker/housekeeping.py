@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 _FIRST_AFTER_S = 60.0
 _RETENTION_EVERY_S = 3600.0
-_BACKUP_EVERY_S = 600.0  # is one due? Also the rest after one that a deletion made necessary
+_BACKUP_REST_S = 600.0  # after one, and after a try: many deletions need no backup each
 _IDLE_S = 60.0
 _BETWEEN_PACKS_S = 1.0
 _BETWEEN_WRITES_S = 0.05  # others want to write, too
@@ -89,12 +89,13 @@ class Housekeeping(threading.Thread):
         there is no room for it, those go that still hold what retention took: else it would free nothing.
         """
         home, now_ms = self._home, self._clock()
-        self._backup_due_s = time.monotonic() + _BACKUP_EVERY_S
         keep = home.settings.backup.keep
-        if not keep:
-            return backup.rotate(home.database)
-        if home.data_dir.sample_week.exists() or not backup.is_due(home.data_dir, now_ms):
+        is_wanted = keep and not home.data_dir.sample_week.exists()
+        if is_wanted and not backup.is_due(home.data_dir, now_ms):
             return None
+        self._backup_due_s = time.monotonic() + _BACKUP_REST_S
+        if not is_wanted:
+            return None if keep else backup.rotate(home.database)
         try:
             path, made = backup.make(home.database, now_ms)
         except OSError as error:

@@ -21,7 +21,7 @@ import shutil
 import uuid
 import zipfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,29 +119,36 @@ def stamp(ms: int) -> str:
 
 def archive(database: Database, target: Path, now_ms: int) -> Backup:
     """Write a backup as one zip file; one that is there is replaced. Raises as `make` does."""
-    copies.note_elsewhere(database, target.absolute(), now_ms)
-    with _made(database, now_ms) as (folder, backup), replacing(target) as partial:
-        _zip(folder, partial)
-        refuse_deletion_since(database, backup.generation)
-    if copies.generation(database) != backup.generation:
-        target.unlink()
-        raise StoreBusy(_DELETED)
+    with copies.noted_elsewhere(database, target.absolute(), now_ms):
+        with _made(database, now_ms) as (folder, backup), replacing(target) as partial:
+            _zip(folder, partial)
+            refuse_deletion_since(database, backup.generation)
+        if copies.generation(database) != backup.generation:
+            target.unlink()
+            raise StoreBusy(_DELETED)
     return backup
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A new file beside `target`, that takes its place when the block comes to its end."""
+    """A new file beside `target`, that takes its place when the block comes to its end. What fails is told of
+    `target`: nobody asked for another file.
+    """
     partial = copies.partial_of(target)
-    write_file(partial, b"", os.O_TRUNC, durable=False)  # with its mode
     try:
+        write_file(partial, b"", os.O_TRUNC, durable=False)  # with its mode
         yield partial
         with partial.open("r+b") as file:
             os.fsync(file.fileno())
         partial.replace(target)
         sync_directory(target.absolute().parent)
+    except OSError as error:
+        if error.filename is not None and Path(error.filename) == partial:
+            raise OSError(error.errno, error.strerror, str(target)) from error
+        raise
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder that is none has no such file
+            partial.unlink(missing_ok=True)
 
 
 def _zip(folder: Path, partial: Path) -> None:

@@ -34,7 +34,7 @@ from store.core.database import Database
 from store.core.errors import MediaGone
 from store.core.paths import FILE_MODE
 from store.core.preferences import day_clock
-from store.frames import frames
+from store.frames import frames, visible_windows
 from store.frames.activity_intervals import Segment
 from store.frames.frames import MAX_CAPTURED_MS, FrameRow
 from store.frames.media import Media
@@ -49,7 +49,10 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!])")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 _TOLD = "monitor", "app_name", "window_name", "browser_url", "sha256"
-_HIDDEN = "select 1 from frames h where is_hidden(h.app_name, h.window_name, h.browser_url) and h.id"
+_HIDDEN = (
+    "select 1 from frames h left join visible_windows v on v.id = h.visible_id "
+    "where is_hidden(h.app_name, h.window_name, h.browser_url, v.windows) and h.id"
+)
 # Turns that may tell of a hidden window, and chats that have one, with a null: those that looked at it, all
 # after them in their chat, and those that were told what came of them. Deletion follows the same ways
 # (`store.deletion.chat_hooks`, `memory_hooks`).
@@ -173,11 +176,10 @@ def export(
 
     Later deletions name the file on their receipts.
     """
-    copies.note_elsewhere(database, target.absolute(), now_ms)
     generation = copies.generation(database)
     permits = lru_cache(_WINDOWS_KNOWN)(rules.permits)
     try:
-        with replacing(target) as partial:
+        with copies.noted_elsewhere(database, target.absolute(), now_ms), replacing(target) as partial:
             span, zone = {"start": start_ms, "end": end_ms}, day_clock(database).zone
             with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as bundle:
                 done = _Export(database, bundle, span, zone, permits, with_pictures).write()
@@ -248,7 +250,9 @@ class _Export:
         return _iso(value, self.zone) if name.endswith("_ms") and value is not None else value
 
     def _permits(self, what: FrameRow | Segment) -> bool:
-        return self.permits(what.app_name, what.window_name, what.browser_url)
+        beside = visible_windows.of_frame(self.database, what.id) if isinstance(what, FrameRow) else ()
+        front = what.app_name, what.window_name, what.browser_url
+        return all(self.permits(*window) for window in (front, *beside))
 
     # -- frames and their pictures --------------------------------------------------------
 
@@ -370,9 +374,16 @@ def may_tell(database: Database, rules: RuleSet, chat_id: int, n: int) -> bool:
 
 def _open_turns(database: Database, permits: Callable[..., bool]) -> set[tuple[Any, ...]]:
     """The ids of the answers that may go out. The connection has `is_hidden` and `was_hidden` from now on."""
+
+    def is_hidden(*told: Any) -> bool:
+        *front, beside = told
+        return not all(
+            permits(*each) for each in (front, *(visible_windows.decode(beside) if beside else ()))
+        )
+
     with database.read() as connection:
         hidden = _hidden_times(database, permits)
-        connection.create_scalar_function("is_hidden", lambda *window: not permits(*window), 3)
+        connection.create_scalar_function("is_hidden", is_hidden, 4)
         connection.create_scalar_function("was_hidden", lambda *span_ms: _meets(hidden, *span_ms), 2)
         return set(database.rows(_OPEN_TURNS))
 

@@ -17,7 +17,8 @@ import json
 import os
 import re
 import uuid
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,11 +118,24 @@ def manifest(path: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def note_elsewhere(database: Database, path: Path, made_ms: int) -> None:
-    """Remember a file that is made elsewhere, for later receipts. Raises `StoreError` for one in the home."""
+@contextmanager
+def noted_elsewhere(database: Database, path: Path, made_ms: int) -> Iterator[None]:
+    """Remember a file that is made elsewhere in this block, for later receipts; where the block fails and no
+    such file is there, nothing was. Raises `StoreError` for one in the home.
+    """
     if path.resolve().is_relative_to(database.data_dir.home.resolve()):
         raise StoreError(f"{path} is inside the home folder; write it somewhere else")
+    was_known = str(path) in get_preference(database, _ELSEWHERE, {})
     add_elsewhere(database, {str(path): made_ms})
+    try:
+        yield
+    except BaseException:
+        if not was_known and not path.exists():
+            with database.write() as connection:
+                known = elsewhere_in(connection)
+                known.pop(str(path), None)
+                put_preference(connection, _ELSEWHERE, known)
+        raise
 
 
 def add_elsewhere(database: Database, made_ms: dict[str, int]) -> None:

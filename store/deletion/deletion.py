@@ -346,9 +346,10 @@ class Erasure:
         with self._database.read() as connection:
             only_front = self._request.only_front(connection)
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
+        elsewhere = copies.elsewhere(self._database) if self._was_anything() else ()
         receipt = Receipt(
             start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left),
-            (*copies.elsewhere(self._database), *sorted(self._sent_to)), self._tombstone or 0, only_front,
+            (*elsewhere, *sorted(self._sent_to)), self._tombstone or 0, only_front,
         )  # fmt: skip
         noted = {**asdict(receipt), **self._covered}
         if receipts.has_counted(left):
@@ -360,6 +361,11 @@ class Erasure:
         rules = sorted(self._request.undecided)
         undecided = [_("Could not be checked in time: %(rule)s.", rule=rule) for rule in rules]
         return replace(receipt, left=(*left, *undecided))
+
+    def _was_anything(self) -> bool:
+        """Whether there ever was something in its time: what never was is in no file elsewhere."""
+        span = self._request.start_ms, self._request.end_ms
+        return bool(self._counts.frames or self._counts.spool or self._database.rows(_RECORDED, span))
 
     def _drop_copies(self) -> None:
         """Copies go, but that what retention takes stays in finished ones until the next day's backup."""
@@ -388,6 +394,10 @@ class Erasure:
 
 _NOTHING = DeletionScope("from frames f where false", {})
 _OUTCOME = "select outcome from ingest_records where capture_id = ?"
+_RECORDED = """
+select 1 from ingest_records
+where captured_ms >= ? and captured_ms < ? and outcome in ('stored', 'deduplicated', 'deleted') limit 1
+"""
 _TRASH = "insert or ignore into media_trash (path) values (?)"
 _SELECTED = (
     "select f.id, f.media_path, f.preview_path from deletion_scope d cross join frames f on f.id = d.id"

@@ -61,6 +61,23 @@ def _rows_of_frames(name: str, table: str, key: str = "frame_id", condition: str
     )
 
 
+def _evidence(name: str, condition: str) -> Place:
+    """The evidence of answers where `condition` holds. Its row stays, blank: the answer had it."""
+    return Place(
+        name,
+        f"select count(*) from deletion_scope d cross join evidence e on e.frame_id = d.id and e.{condition}",
+        _sql(
+            f"""
+            update evidence
+            set frame_id = null, reading_id = null, app_name = null, window_name = null, focused = null,
+                browser_url = null, snippet = '', quote = '', boxes = '[]', state = 'deleted',
+                needs_check = 0, checked_ms = null, confidence = null
+            where {condition} and frame_id in (select id from deletion_scope)
+            """
+        ),
+    )
+
+
 _LONGEST_SEGMENT_MS = 86_400_000
 
 
@@ -109,19 +126,8 @@ PLACES = (
     # Facts and entities that were learned from them.
     Place("knowledge", memory_hooks.KNOWLEDGE_COUNT, memory_hooks.forget_knowledge),
     _rows_of_frames("tags", "frame_tags"),
-    Place(
-        "quotes",
-        "select count(*) from deletion_scope d cross join evidence e on e.frame_id = d.id",
-        _sql(
-            """
-            update evidence
-            set frame_id = null, reading_id = null, app_name = null, window_name = null, focused = null,
-                browser_url = null, snippet = '', quote = '', boxes = '[]', state = 'deleted',
-                needs_check = 0, checked_ms = null, confidence = null
-            where frame_id in (select id from deletion_scope)
-            """
-        ),
-    ),
+    _evidence("quotes", "n is not null"),
+    _evidence("looked_at", "n is null"),
     Place(
         "captures",
         "select count(*) from deletion_scope d cross join ingest_records r on r.frame_id = d.id",

@@ -52,7 +52,8 @@ class Counts:
     page_texts: int = 0  # what the browser told of frames that were not read yet
     segments: int = 0
     apps: int = 0
-    quotes: int = 0  # evidence shown in conversations
+    quotes: int = 0  # cited in conversations
+    looked_at: int = 0  # found for an answer that does not cite it
     answers: int = 0  # answers that rested on it
     insights: int = 0  # narratives of it, or made with it
     chat_summaries: int = 0  # what chats came to that may tell of it
@@ -181,9 +182,10 @@ def _in_words(left: str) -> str:
 
 
 def latest(database: Database, limit: int) -> list[Receipt]:
-    """Receipts of deletions that are over, the newest first. What a later version added is left out."""
-    sql = "select receipt from deletions where receipt ->> 'verified' is not null order by id desc limit ?"
-    return [_receipt_of(json.loads(text)) for text in database.column(sql, (limit,))]
+    """Receipts of deletions that are over, the newest first; none where there was nothing to delete,
+    here or on another machine. What a later version added is left out.
+    """
+    return [_receipt_of(json.loads(text)) for text in database.column(_LATEST, (limit,))]
 
 
 def _receipt_of(noted: dict[str, Any]) -> Receipt:
@@ -266,6 +268,15 @@ def still_there(database: Database, request: Request) -> list[str]:
     return [f"{number} {sentence}" for number, sentence in counted if number]
 
 
+_LATEST = """
+select receipt from deletions d
+where receipt ->> 'verified' is not null and (
+    receipt ->> 'verified' = 0
+    or exists (select 1 from json_each(receipt, '$.counts') where key <> 'copies' and value > 0)
+    or exists (select 1 from hosts)
+)
+order by id desc limit ?
+"""
 UNDER_WAY = (
     "select id, deleted_ms, receipt from deletions where json_extract(receipt, '$.under_way') is not null"
 )

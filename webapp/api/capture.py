@@ -17,11 +17,9 @@ from webapp.core.services import services
 from webapp.ops import control
 from webapp.security.access import Permission
 
-_MAX_MINUTES = 525_600
-
 
 class PauseRequest(Request):
-    minutes: Annotated[float, Field(gt=0, le=_MAX_MINUTES, allow_inf_nan=False)] | None = Field(
+    minutes: Annotated[float, Field(gt=0, le=control.MAX_PAUSE_MIN, allow_inf_nan=False)] | None = Field(
         None, description="How long; until resumed when missing."
     )
 

@@ -119,6 +119,7 @@ def _list(data_dir: DataDir, as_json: bool) -> None:
 @click.option(
     "--answer", metavar="CHAT.TURN", help="One answer with its whole evidence, signed; such as 3.1."
 )
+@click.option("--yes", is_flag=True, help="Replace a FILE that is there without asking.")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 def export(
     home: Path | None,
@@ -127,12 +128,15 @@ def export(
     end_ms: int | None,
     no_pictures: bool,
     answer: str | None,
+    yes: bool,
     file: Path,
 ) -> None:
     """Write what was recorded, or a range of it, as the zip FILE of Markdown, JSON, PNG and iCalendar.
 
     With --answer write one answer with the whole screens it cites, which `verify-export` checks anywhere.
     """
+    if file.exists() and not yes:
+        click.confirm(f"{file} is there already. Replace it?", abort=True, err=True)
     if answer is not None:
         if start_ms or end_ms is not None or no_pictures:
             raise click.UsageError(
@@ -181,8 +185,8 @@ def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) ->
     with app.test_request_context(base_url=f"http://{here.settings.web.host}:{here.settings.web.port}"):
         whole = files.export_pack(int(chat), int(turn), lambda n: "full", with_files=True)
         try:
-            with replacing(file) as partial, whole as pack:
-                copies.note_elsewhere(database, file.absolute(), pack.made_ms)
+            noted = copies.noted_elsewhere(database, file.absolute(), now_ms())
+            with noted, replacing(file) as partial, whole as pack:
                 partial.write_bytes(formats.archive(pack, here.data_dir))
         except Problem as problem:
             raise click.ClickException(problem.detail) from problem

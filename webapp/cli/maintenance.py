@@ -70,10 +70,13 @@ def verify(home: Path | None, as_json: bool) -> None:
 @home_and_json
 @click.argument("minutes", required=False, type=click.FloatRange(min=0, min_open=True))
 def pause(home: Path | None, as_json: bool, minutes: float | None) -> None:
-    """Stop recording for MINUTES, or until `resume`. Survives a restart."""
+    """Stop recording for MINUTES, a year at most, or until `resume`. Survives a restart."""
     from store.core.times import now_ms, to_seconds
     from webapp.ops import control
 
+    if minutes is not None and minutes > control.MAX_PAUSE_MIN:
+        most = f"a pause is {control.MAX_PAUSE_MIN:,} minutes (a year) at most"
+        raise click.ClickException(f"{most}; without a number it lasts until `recollect resume`")
     order = control.pause(open_home(home).data_dir, minutes, now_ms())
     until = order.ends_ms
     if as_json:

@@ -96,6 +96,7 @@ def free_space(data_dir: DataDir, floor_gb: float) -> tuple[str, Literal["ok", "
 # -- pause and resume, the same for API, pages and command --------------------------------------
 
 _MINUTE_MS = 60_000
+MAX_PAUSE_MIN = 525_600
 
 
 def pause(data_dir: DataDir, minutes: float | None, now_ms: int) -> Pause:

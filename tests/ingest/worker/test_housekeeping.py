@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from store.core.database import Database
 from store.core.settings import BackupSettings, RetentionSettings
 from store.deletion import deletion, receipts, reserve, retention
 from store.frames import pending
+from store.frames.frames import FrameRow
 from tests.factories import NOON_MS, Clock, store_frame
 
 LATER_MS = NOON_MS + 100 * 86_400_000
@@ -60,6 +62,36 @@ def test_it_waits_for_another_and_tells_of_a_failure(home: Home, monkeypatch: py
 @pytest.fixture(autouse=True)
 def _small_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reserve, "RESERVE_BYTES", 2_000_000)
+
+
+def test_a_deletion_is_followed_by_a_backup_at_the_next_step(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step a minute; but many deletions in a row make no backup each."""
+    frames = [store_frame(home.database, home.data_dir, NOON_MS + n, text="words") for n in range(4)]
+    keeper, _ = housekeeping(home)
+    monkeypatch.setattr(time, "monotonic", clock := Ticking())
+
+    def is_backed_up_after(seconds: float, *gone: FrameRow) -> bool:
+        clock.seconds += seconds
+        if gone:
+            deletion.delete_frames(home.database, home.media, [frame.id for frame in gone])
+        keeper.step()
+        return bool(backup.listed(home.data_dir))
+
+    assert is_backed_up_after(0)
+    assert is_backed_up_after(1_000)  # it is of today: none is due
+    assert is_backed_up_after(60, frames[0])
+    assert not is_backed_up_after(60, frames[1])
+    assert is_backed_up_after(541)
+
+
+class Ticking:
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
 
 
 def test_space_for_deleting_is_kept_again_after_it_was_used(home: Home) -> None:

@@ -118,6 +118,27 @@ def test_what_may_tell_of_a_window_that_a_rule_leaves_out_stays_out(filled: Data
     assert read(target)["chats.json"].count(b"hidden") == 2
 
 
+def test_a_frame_that_shows_a_hidden_window_behind_another_stays_out(
+    filled: Database, data_dir: DataDir, tmp_path: Path
+) -> None:
+    """So does what was said of it."""
+    behind = store_frame(
+        filled, data_dir, NOON_MS + HOUR_MS - 1, "words", visible=(("Secret", "Plans", None),)
+    )
+    turn = conversations.add_turn(
+        filled, 1, mode="auto", model="m", question="And then?", start_ms=None, end_ms=None, timezone="UTC",
+        now_ms=NOON_MS,
+    )  # fmt: skip
+    evidence = [StoredEvidence(None, behind.id, NOON_MS)]
+    conversations.finish_turn(filled, turn.id, "It was told.", {}, evidence, NOON_MS)
+    target = tmp_path / "out.zip"
+    done = export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, WITHOUT_SECRET)
+    assert done.left_out == 2
+    assert not [name for name in read(target) if str(behind.id) in name]
+    assert json.loads(read(target)["chats.json"])[-1]["answer_md"] == exporting.EXCLUDED
+    assert export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, EVERYTHING).left_out == 0
+
+
 def test_an_answer_about_a_time_with_a_hidden_window_stays_out_though_its_measured_facts_went(
     filled: Database, data_dir: DataDir, tmp_path: Path
 ) -> None:
@@ -249,8 +270,29 @@ def test_of_two_files_that_are_made_at_once_both_are_named(
     one, two = tmp_path / "one.zip", tmp_path / "two.zip"
     for target in (one, two):
         target.touch()
-    meanwhile(
-        monkeypatch, Database, "write", lambda: copies.note_elsewhere(database, two, NOON_MS), is_before=True
-    )
-    copies.note_elsewhere(database, one, NOON_MS)
+
+    def note(path: Path) -> None:
+        with copies.noted_elsewhere(database, path, NOON_MS):
+            pass
+
+    meanwhile(monkeypatch, Database, "write", lambda: note(two), is_before=True)
+    note(one)
     assert copies.elsewhere(database) == (str(one), str(two))
+
+
+def test_an_export_that_fails_is_told_by_its_own_name_and_on_no_receipt(
+    filled: Database, data_dir: DataDir, tmp_path: Path
+) -> None:
+    """One that was written there before still is."""
+    target = tmp_path / "no folder" / "out.zip"
+    with pytest.raises(FileNotFoundError) as refused:
+        export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, EVERYTHING)
+    assert refused.value.filename == str(target)
+    assert copies.elsewhere(filled) == ()
+    good = tmp_path / "good.zip"
+    export(filled, good, 0, NOON_MS + HOUR_MS, NOON_MS, EVERYTHING)
+    with pytest.raises(ZeroDivisionError), copies.noted_elsewhere(filled, good, NOON_MS):
+        raise ZeroDivisionError
+    assert deletion.delete_range(filled, Media(data_dir.media), NOON_MS, NOON_MS + 1).elsewhere == (
+        str(good),
+    )

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from store.backup import backup
 from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import StoredEvidence
@@ -427,6 +428,22 @@ def test_empty_range_still_leaves_a_tombstone(database: Database, media: Media) 
         ledger.add_report(connection, LookReport("b", NOON_MS, END_MS, 5))
     deletion.delete_range(database, media, NOON_MS, END_MS, now_ms=LATER_MS)
     assert gaps.gaps(database, NOON_MS, END_MS, LATER_MS) == [Gap(NOON_MS, END_MS, "deleted")]
+
+
+def test_what_never_was_makes_no_receipt_and_is_in_no_file_elsewhere(
+    database: Database, data_dir: DataDir, media: Media, tmp_path: Path
+) -> None:
+    """What was there once may be in such a file, whoever took it."""
+    frame = put(database, data_dir, NOON_MS, "word")
+    target = tmp_path / "backup.zip"
+    backup.archive(database, target, NOON_MS + 1)
+    empty = deletion.delete_range(database, media, END_MS, END_MS + SECOND, now_ms=LATER_MS)
+    assert (empty.frames, empty.verified, empty.elsewhere) == (0, True, ())
+    assert receipts.latest(database, 9) == []
+    assert deletion.delete_frames(database, media, [frame.id], now_ms=LATER_MS).elsewhere == (str(target),)
+    again = deletion.delete_range(database, media, NOON_MS, NOON_MS + 1, now_ms=LATER_MS)
+    assert (again.frames, again.elsewhere) == (0, (str(target),))
+    assert [each.frames for each in receipts.latest(database, 9)] == [1]
 
 
 def test_tombstone_ends_now(database: Database, data_dir: DataDir, media: Media) -> None:
