@@ -18,7 +18,7 @@ from capture.core.errors import SourceFailed
 from capture.difference import is_uniform
 from capture.frame_recorder import Candidate, FrameRecorder
 from capture.page_text import Tellers
-from capture.privacy import Windows
+from capture.privacy import Verdict, Windows
 from capture.screens.protocol import Monitor, Pixels, Screenshot, ScreenSource
 from capture.status import (
     Backoff,
@@ -113,7 +113,7 @@ class Daemon:
         self._is_told = True  # of all that is painted
         self._blank = BlankWatch()
         self._noticed: dict[str, str] = {}  # what could not be seen at the last look, and why
-        self._excluded = ""  # why nothing of the last look was kept, when privacy decided so
+        self._excluded = Verdict()  # why nothing of the last look was kept, when privacy decided so
         self._lapses = LapseWatch(self._clock, max(_STALLED_S, 3 * self.cadence_s))
         self._flushed_s = self._clock.monotonic_s()
 
@@ -194,7 +194,7 @@ class Daemon:
         look = take_look(sources, monitors, watched, windows)
         self._record_failures(look, unknown, now_ms)
         excluded = [self._record(shot, look, activity, due_s) for shot in look.shots.values()]
-        self._excluded = excluded[0] if all(excluded) else ""
+        self._excluded = excluded[0] if all(each.reason for each in excluded) else Verdict()
         if is_at_rest and not is_recent and self.recorder.saw_change:
             log.warning("something was painted that the display did not tell of: it is looked at each time")
             self._is_told = False
@@ -216,10 +216,8 @@ class Daemon:
         for name, error in failures.items():
             self.recorder.record_skipped(name, now_ms, "failed", error.reason)
 
-    def _record(self, shot: Screenshot, look: Look, activity: Activity, due_s: float) -> str:
-        """One decision for one screenshot: excluded, failed, kept or extended. Returns why privacy left
-        it out, or "".
-        """
+    def _record(self, shot: Screenshot, look: Look, activity: Activity, due_s: float) -> Verdict:
+        """One decision for one screenshot: excluded, failed, kept or extended. Returns what privacy said."""
         monitor, at_ms = shot.monitor, shot.captured_ms
         rules = self._parts.rules.current()
         before, after = look.before, look.after
@@ -228,11 +226,11 @@ class Daemon:
         verdict = privacy.judge(rules, monitor, look.monitors, before, after)
         if verdict.reason:
             self.recorder.record_skipped(monitor.name, at_ms, "excluded", verdict.reason)
-            return verdict.reason
+            return verdict
         privacy.mask(shot.pixels, monitor, verdict.masks)
         if self._blank.is_fault(monitor, shot.pixels, activity, look.after, due_s):
             self.recorder.record_skipped(monitor.name, at_ms, "failed", "blank_frames")
-            return ""
+            return verdict
         assert self._sources is not None
         kind, identity = self._sources.kind, verdict.identity
         if kind == "screen" and after is not None and identity == Identity():
@@ -240,7 +238,7 @@ class Daemon:
         visible = verdict.visible if kind == "screen" else None  # a picture of a folder may show any
         candidate = Candidate(shot, identity, due_s, verdict.pages, visible)
         self.recorder.record(candidate, activity, kind)
-        return ""
+        return verdict
 
     def _open(self) -> Sources:
         self._sources = self._parts.open_sources()
@@ -290,11 +288,11 @@ class Daemon:
         windows = self._noticed.get("windows", "")
         return self._publish(**state_of(pause, backoff, self._blank.detail, self._excluded, windows))
 
-    def _publish(self, *, state: str, reason: str = "", detail: str = "") -> bool:
+    def _publish(self, *, state: str, reason: str = "", detail: str = "", cause: str = "") -> bool:
         recorder = self.recorder
         named = tuple(name for name in recorder.monitors if name)
         self._status.note(looks=recorder.looks, kept=recorder.kept, kept_ms=recorder.kept_ms, monitors=named)
-        change = {"state": state, "reason": reason, "detail": detail}
+        change = {"state": state, "reason": reason, "detail": detail, "cause": cause}
         return self._status.publish(self._clock.now_ms(), self._clock.monotonic_s(), **change)
 
 

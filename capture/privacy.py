@@ -20,10 +20,10 @@ from capture.screens.protocol import Monitor, Pixels
 from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
-from store.privacy.defaults import is_browser
-from store.privacy.rules import RuleSet, load_rules
+from store.privacy.defaults import is_browser, is_told_by_toolbar
+from store.privacy.rules import Decision, RuleSet, load_rules
 from store.spool.page_text import Area
-from store.spool.queue import VisibleWindows, is_storable
+from store.spool.queue import HIDDEN_WINDOW, PRIVATE_WINDOW, VisibleWindows, is_storable
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +38,11 @@ _LONGEST_TEXT = 8192
 class Verdict:
     """What may be kept of a look at one monitor.
 
-    `reason` is "" when the look may be kept, else a ledger reason without names. `masks` are on
-    the desktop, in its units. `identity` never names a window that is left out. `pages` may be asked for
-    their text: windows that are kept and stood still, and no browser's unless it is surely an ordinary one.
-    `visible` are the windows on the picture beside the one in front, None where windows are not known.
+    `reason` is "" when the look may be kept, else a ledger reason without names; `cause` names the rule, else
+    the app of the window, for as long as it lasts. `masks` are on the desktop, in its units. `identity` never
+    names a window that is left out. `pages` may be asked for their text: windows that are kept and stood
+    still, and no browser's unless it is surely an ordinary one. `visible` are the windows on the picture
+    beside the one in front, None where windows are not known.
     """
 
     reason: str = ""
@@ -49,6 +50,7 @@ class Verdict:
     identity: Identity = field(default_factory=Identity)
     pages: tuple[PageWindow, ...] = field(default=())
     visible: VisibleWindows | None = None
+    cause: str = ""
 
 
 class Rules:
@@ -89,15 +91,15 @@ def judge(
     masks: list[Rect] = []
     pages: list[PageWindow] = []
     kept: list[WindowInfo] = []
-    reason = ""
+    reason = cause = ""
     for windows in (before,) if before == after else (before, after):
         for window, parts in visible_parts(windows, monitor.area):
             decision = rules.decide_on_screen(window.facts)
             if decision.action == "drop":
-                return Verdict(decision.reason)
+                return Verdict(decision.reason, cause=_cause(window, decision))
             if decision.action == "mask":
                 masks += parts
-                reason = decision.reason
+                reason, cause = decision.reason, _cause(window, decision)
                 continue
             kept.append(window)
             if before == after and _may_tell(window):
@@ -105,9 +107,14 @@ def judge(
                 pages.append(PageWindow(window, _area(window.rect, monitor), shown))
     masks += _carried(masks, [window.places for window in (*before, *after) if len(window.places) > 1])
     if masks and not uncovered(monitor.area, masks):
-        return Verdict(reason)  # nothing is left to see
+        return Verdict(reason, cause=cause)  # nothing is left to see
     identity = identity_on(rules, monitor, monitors, after)
     return Verdict("", tuple(masks), identity, tuple(pages), _beside(identity, kept))
+
+
+def _cause(window: WindowInfo, decision: Decision) -> str:
+    """The rule, else whose window it is: never what the window shows."""
+    return decision.rule.sentence if decision.rule else window.app_name or ""
 
 
 def _beside(front: Identity, kept: Iterable[WindowInfo]) -> VisibleWindows:
@@ -168,7 +175,7 @@ def identity_on(
 ) -> Identity:
     """The window in front on this monitor: the focused one if its home is here, else the topmost.
 
-    Windows that are left out stay without a name.
+    Of a window that is left out it is told that it is, and no name.
     """
     shown = [window for window, _ in visible_parts(windows, monitor.area)]
     focused = next((window for window in shown if window.focused), None)
@@ -177,8 +184,11 @@ def identity_on(
     front = focused or next((w for w in shown if w.kind == "window" and not w.passed), None)
     if front is None:
         return Identity()
-    if rules.decide_on_screen(front.facts).action != "keep":
-        return Identity(focused=focused is not None)
+    decision = rules.decide_on_screen(front.facts)
+    if decision.action != "keep":
+        is_told = front.witnessed or is_told_by_toolbar(front.app_name)
+        is_private = decision.private == "private" or (decision.reason == "may_be_private" and is_told)
+        return Identity(PRIVATE_WINDOW if is_private else HIDDEN_WINDOW, focused=focused is not None)
     return Identity(front.app_name, front.window_name, front.browser_url, focused is not None, front.pid)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from capture.core.errors import SourceFailed
+from capture.privacy import Verdict
 from capture.windows.idle import Activity
 from store.core.errors import SpoolFull
 from store.core.translation import N_
@@ -36,17 +37,20 @@ class Status:
         self.state = replace(self.state, **facts)
 
     def publish(self, now_ms: int, monotonic_s: float, **change: Any) -> bool:
-        """Write the account when `change` (state, reason, detail) differs or time is up.
+        """Write the account when `change` (state, reason, detail, cause) differs or time is up.
 
         Returns whether the state or its reason changed.
         """
         before = self.state
         self.state = replace(before, written_ms=now_ms, **change)
         has_changed = (before.state, before.reason) != (self.state.state, self.state.reason)
+        has_other_cause = has_changed or before.cause != self.state.cause
+        if has_other_cause:
+            self.state = replace(self.state, since_ms=now_ms)
         if has_changed:
             log.info("capture is %s %s", self.state.state, self.state.reason)
         is_due = monotonic_s - self._written_s >= WRITE_EVERY_S
-        if has_changed or is_due or before.detail != self.state.detail:
+        if has_other_cause or is_due or before.detail != self.state.detail:
             self._written_s = monotonic_s
             try:
                 write_capture_state(self._folder, self.state)
@@ -62,15 +66,19 @@ _WHY_EXCLUDED = {
         "Recollect cannot tell which windows are in view. Nothing is kept while a privacy rule is on, "
         "built-in ones included."
     ),
+    "unknown_address": N_(
+        "A rule names a site, and the address of a browser window in view is not known; nothing is kept "
+        "while it is in view."
+    ),
     "rules_unreadable": N_("The privacy rules cannot be read; nothing is kept until they are mended."),
 }
 _EXCLUDED = N_("A window that a privacy rule leaves out is in view; nothing is kept while it is.")
 
 
 def state_of(
-    pause: PauseReason | None, backoff: Backoff, blank: str, excluded: str, unknown: str = ""
+    pause: PauseReason | None, backoff: Backoff, blank: str, excluded: Verdict, unknown: str = ""
 ) -> dict[str, str]:
-    """State, reason and detail: what holds capture first, then trouble, then what privacy leaves out.
+    """State, reason, detail and cause: what holds capture first, then trouble, then what privacy leaves out.
 
     `unknown` says why windows are not known, when that is the reason.
     """
@@ -80,11 +88,11 @@ def state_of(
         return {"state": "failing", "reason": backoff.reason, "detail": backoff.detail}
     if blank:
         return {"state": "failing", "reason": "blank_frames", "detail": blank}
-    if excluded:
-        detail = _WHY_EXCLUDED.get(excluded, _EXCLUDED)
-        if unknown and excluded == "unknown_window":
+    if reason := excluded.reason:
+        detail = _WHY_EXCLUDED.get(reason, _EXCLUDED)
+        if unknown and reason == "unknown_window":
             detail = f"{detail} {unknown.rstrip('.')}."
-        return {"state": "excluded", "reason": excluded, "detail": detail}
+        return {"state": "excluded", "reason": reason, "detail": detail, "cause": excluded.cause}
     return {"state": "recording"}
 
 

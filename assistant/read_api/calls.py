@@ -35,13 +35,13 @@ from store.core.times import MAX_EPOCH_SECONDS, to_ms
 from store.egress import access_log
 from store.egress.access_log import Access, Outcome
 from store.embeddings.knn import RetrievalQuery
-from store.frames import frames
+from store.frames import frames, visible_windows
 from store.frames.activity_intervals import Segment
 from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.memory.timeline import BadAnchor, UnknownAnchor
 from store.privacy import rules as privacy
-from store.privacy.rules import RuleSet, WindowFacts
+from store.privacy.rules import RuleSet
 from store.search import query as queries
 from store.search import search
 from store.search.filters import Filters
@@ -101,7 +101,7 @@ class ReadCall:
         self.returned = 0
         self.withheld = 0
         self._rules = rules
-        self._decided: dict[WindowFacts, bool] = {}
+        self._decided: dict[tuple[str | None, ...], bool] = {}
 
     def local(self, at_ms: int) -> str:
         """A moment on the clock of who asks."""
@@ -152,15 +152,24 @@ class ReadCall:
 
     def permits(self, what: FrameRow | Hit | SampledFrame | Segment) -> bool:
         """Whether today's rules let this out, as part of something else."""
-        window = WindowFacts(what.app_name, what.window_name, what.browser_url)
+        beside = () if isinstance(what, Segment) else visible_windows.of_frame(self.database, _frame_id(what))
+        front = what.app_name, what.window_name, what.browser_url
+        return all(self._permits(*window) for window in (front, *beside))
+
+    def _permits(self, *window: str | None) -> bool:
         if window not in self._decided:
-            self._decided[window] = is_permitted(self._rules, what)
+            self._decided[window] = self._rules.permits(*window)
         return self._decided[window]
 
 
-def is_permitted(rules: RuleSet, what: FrameRow | Hit | SampledFrame | Segment) -> bool:
-    """Whether rules let this out."""
-    return rules.permits(what.app_name, what.window_name, what.browser_url)
+def _frame_id(what: FrameRow | Hit | SampledFrame) -> int:
+    return what.frame_id if isinstance(what, Hit) else what.id
+
+
+def is_permitted(database: Database, rules: RuleSet, frame: FrameRow) -> bool:
+    """Whether rules let a frame out."""
+    front = frame.app_name, frame.window_name, frame.browser_url
+    return visible_windows.permits(database, rules, frame.id, front)
 
 
 @contextmanager

@@ -51,7 +51,7 @@ from store.ocr import readings
 from store.ocr.readings import Reading
 from store.search.sample import evenly
 from store.search.semantic import SAYS
-from store.spool.queue import DESKTOP
+from store.spool.queue import DESKTOP, HIDDEN_WINDOW, PRIVATE_WINDOW
 from store.timeline import segments
 
 MAX_QUOTE_CHARS = 120
@@ -70,6 +70,7 @@ LEAST_NAMED = 1 / 3
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 _LISTING = (Form.FACT, Form.FIGURE, Form.YES_NO, Form.SUMMARY)
 _AWAY = ("locked", "asleep", "idle")
+_NO_APPS = {DESKTOP: "desktop", PRIVATE_WINDOW: "private_window", HIDDEN_WINDOW: "hidden_window"}
 
 
 def quotation(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer:
@@ -223,7 +224,7 @@ class _Composing:
         )
 
     def _app(self, name: str) -> str:
-        own = "desktop" if name == DESKTOP else "" if plain(name) else "unknown_app"
+        own = _NO_APPS.get(name) or ("" if plain(name) else "unknown_app")
         return text(own, self.turn.plan.language) if own else plain(name)
 
     def _span(self, start_ms: int, end_ms: int) -> str:

@@ -116,7 +116,8 @@ def _sources(services: TurnServices, turn: TurnResult) -> Sources:
     if services.agent:
         library = services.agent.library
         rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
-        rows = {n: row for n, row in rows.items() if not rules.unreadable and is_permitted(rules, row)}
+        is_open = partial(is_permitted, library.database, rules)
+        rows = {n: row for n, row in rows.items() if not rules.unreadable and is_open(row)}
     cited = {item.n: item for item in turn.evidence if item.frame_id in rows}
     found = ((claim, [cited[n] for n in claim.citations if n in cited]) for claim in turn.claims)
     return [(claim, items) for claim, items in found if items]

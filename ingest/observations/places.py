@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from store.core.tokenizer import tokens
 from store.core.translation import N_
 from store.privacy.defaults import is_browser
+from store.spool.queue import PAINTED_OVER
 from store.timeline.totals import site
 
 MAX_FILES = 20
@@ -61,6 +62,12 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 def place(app_name: str | None, window_name: str | None, browser_url: str | None) -> str:
     """One spelling for one place: the app with the site, or with the window where there is none."""
     return f"{app_name or ''}\n{host(browser_url) or stable_title(window_name, app_name)}"
+
+
+def is_nameless(app_name: str | None, window_name: str | None, browser_url: str | None) -> bool:
+    """Whether nothing tells which window it is: unknown ones, and those that were painted over."""
+    has_app = app_name and app_name not in PAINTED_OVER
+    return not (has_app or window_name or browser_url)
 
 
 def where(app_name: str | None, browser_url: str | None) -> str:

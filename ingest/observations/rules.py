@@ -79,6 +79,8 @@ def drafts_of(database: Database, hour: int, until_ms: int, around: Surroundings
         for segment in segments.segments(database, start_ms, start_ms + HOUR_MS):
             if segment.end_ms <= until_ms:
                 where = places.place(segment.app_name, segment.window_name, segment.browser_url)
+                if places.is_nameless(segment.app_name, segment.window_name, segment.browser_url):
+                    where = f"{where}\n{segment.first_frame_id}"  # two of them need not be the same
                 visits.setdefault(where, []).append(segment)
         chosen = sorted(visits, key=lambda where: -_active_ms(visits[where]))[:MAX_OF_HOUR]
         frame_ids = {where: evenly(_frames(connection, hour, visits[where]), MAX_FRAMES) for where in chosen}

@@ -26,10 +26,10 @@ from ingest.reading.embedding import frames_told
 from ingest.reading.reader import ReaderLoop, store_lines, told_before
 from ingest.reading.remote import Answer, Order
 from store.core.errors import MediaGone, StoreBusy
-from store.frames import frames
+from store.frames import frames, visible_windows
 from store.frames.frames import FrameRow
 from store.ocr import sent
-from store.privacy.rules import load_rules
+from store.privacy.rules import RuleSet, load_rules
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class ClusterReading(StepLoop):
         rules = load_rules(self._home.data_dir, self._home.settings.privacy)
 
         def may_leave(frame: FrameRow) -> bool:
-            return rules.permits(frame.app_name, frame.window_name, frame.browser_url)
+            return _permits(self._home, rules, frame)
 
         while len(self._running) < _AHEAD * self._cluster.threads:
             frame = self._backlog.take(elsewhere=may_leave)
@@ -227,8 +227,13 @@ class SpreadEmbedder:
         """Whether no rule excludes one of the frames and none is deleted; it is noted then where they are."""
         rules = load_rules(self._home.data_dir, self._home.settings.privacy)
         found = frames.get_many(self._home.database, frame_ids).values()
-        if not all(rules.permits(each.app_name, each.window_name, each.browser_url) for each in found):
+        if not all(_permits(self._home, rules, each) for each in found):
             return False
         return not frame_ids or len(
             sent.note(self._home.database, self._cluster.name, frame_ids, "texts")
         ) == len(frame_ids)
+
+
+def _permits(home: Home, rules: RuleSet, frame: FrameRow) -> bool:
+    front = frame.app_name, frame.window_name, frame.browser_url
+    return visible_windows.permits(home.database, rules, frame.id, front)

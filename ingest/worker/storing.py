@@ -269,7 +269,7 @@ def _excluded_because(home: Home, capture: Capture) -> str:
         raise TryLater(decision.detail)
     if capture.batch_id is not None:
         return rules.kind_on([window, *(WindowFacts(*each) for each in capture.visible or ())])
-    return "" if decision.reason == "unknown_window" else decision.reason
+    return "" if decision.reason in ("unknown_window", "unknown_address") else decision.reason
 
 
 def _store(home: Home, capture: Capture, content: bytes, pages: list[PageText], now_ms: int) -> Result:

@@ -7,10 +7,12 @@ them; plain hashing gave twelve common apps only eight colours. All other apps s
 
 from __future__ import annotations
 
+import json
+
 import apsw
 
 from store.core.database import Database, rows
-from store.spool.queue import DESKTOP
+from store.spool.queue import NO_APPS
 
 SLOTS = 12
 _STEP = 5
@@ -33,9 +35,10 @@ def colour_slots(database: Database) -> dict[str, int | None]:
 def used_lately(database: Database, now_ms: int, limit: int) -> list[str]:
     """The apps of the last 30 days, the most used first; an empty desktop is none."""
     return database.column(
-        "select app_name from segments where start_ms >= ? and app_name <> ?"
+        "select app_name from segments where start_ms >= ?"
+        " and app_name not in (select value from json_each(?))"
         " group by app_name order by sum(end_ms - start_ms) desc, app_name limit ?",
-        (now_ms - _RECENT_MS, DESKTOP, limit),
+        (now_ms - _RECENT_MS, json.dumps(sorted(NO_APPS)), limit),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from store.memory.observations import PICTURE, Fact, Observation
+from store.spool.queue import PAINTED_OVER
 
 PAUSE_MS = 10 * 60_000
 """Back in a window after longer than this, a new episode begins: a look elsewhere is shorter than a break."""
@@ -71,7 +72,9 @@ def episodes(observations: Iterable[Observation]) -> list[Episode]:
 
 
 def _with_looks(found: Sequence[Episode]) -> list[Episode]:
-    """Looks go to the longest episode of their app around or beside them; what a person wrote stays."""
+    """Looks go to the longest episode of their app around or beside them; what a person wrote stays, and what
+    was in a window that nobody can name.
+    """
     by_app: dict[str | None, list[int]] = {}
     for number, each in enumerate(found):
         if each.active_ms >= LOOK_MS:
@@ -79,6 +82,7 @@ def _with_looks(found: Sequence[Episode]) -> list[Episode]:
     groups: dict[int, list[Observation]] = {}
     for number, each in enumerate(found):
         is_look = each.active_ms < LOOK_MS and each.lead.kind != PICTURE and each.lead.source != "user"
+        is_look = is_look and bool(each.lead.app_name) and each.lead.app_name not in PAINTED_OVER
         beside = [
             other
             for other in (by_app.get(each.lead.app_name, ()) if is_look else ())

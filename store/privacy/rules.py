@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from time import thread_time
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 from urllib.parse import unquote, urlsplit
 
 import regex
@@ -64,7 +64,9 @@ class RuleInvalid(StoreError):
 
     def __init__(self, errors: list[tuple[int, str, str]]) -> None:
         index, name, message = errors[0]
-        super().__init__(f"rule {index + 1}: {name}: {message}")
+        super().__init__(
+            f"rule {index + 1} {message}" if name == "rule" else f"rule {index + 1}: {name}: {message}"
+        )
         self.errors = errors
 
 
@@ -136,6 +138,13 @@ class WindowFacts:
     incognito: bool | None = None
     witnessed: bool = False
     wants_no_capture: bool = False
+
+    @classmethod
+    def described(cls, app: str | None, title: str | None, url: str | None, incognito: bool | None) -> Self:
+        """A window as a person describes it. Addresses are told by the extension alone, which sees no private
+        window: what is described by its address is an ordinary one, unless it is said to be private.
+        """
+        return cls(app, title, url, False if incognito is None and url else incognito)
 
 
 def as_document(rule: Rule) -> dict[str, str]:
@@ -284,7 +293,7 @@ class Decision:
     """What a window gets, and why.
 
     `reason` is a machine word without names: ``rule:app``, ``rule:title``, ``rule:url``,
-    ``private_window``, ``may_be_private``, ``asked_not_to``, ``unknown_window``,
+    ``private_window``, ``may_be_private``, ``asked_not_to``, ``unknown_window``, ``unknown_address``,
     ``rules_unreadable`` or ``""``.
     """
 
@@ -321,6 +330,9 @@ class RuleSet:
         unknown = self._unknown(window)
         if unknown:
             return Decision("mask", "unknown_window", detail=unknown, private=private)
+        if any(rule.may_fit(window) for rule in self.rules):
+            detail = _("a rule names a site, and this browser window's address is not known")
+            return Decision("mask", "unknown_address", detail=detail, private=private)
         return Decision("keep", private=private)
 
     def kind_on(self, windows: Iterable[WindowFacts]) -> str:
@@ -376,8 +388,6 @@ class RuleSet:
             and window.incognito is None
         ):
             return _("an untitled browser window may be private")
-        if any(rule.may_fit(window) for rule in self.rules):
-            return _("a rule names a site, and this browser window's address is not known")
         return ""
 
 

@@ -40,6 +40,8 @@ class CaptureState:
     state: str = "starting"  # recording, paused, excluded, locked, failing, starting, stopped
     reason: str = ""  # machine word: no_display, spool_full, disk_full, unknown_window, ...
     detail: str = ""  # a sentence with the cause, the retry and the action
+    cause: str = ""  # which rule leaves something out, else whose window
+    since_ms: int | None = None  # when this state, with its reason and cause, began
     source: str = ""
     window_source: str = ""
     monitors: tuple[str, ...] = field(default=())

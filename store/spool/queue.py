@@ -56,6 +56,15 @@ for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
 
 DESKTOP = "Desktop"
 """`app_name` of a screen on which no window was in view."""
+PRIVATE_WINDOW = "Private window"
+"""`app_name` where the window in front is painted over: a browser's whose ordinary windows are known as such,
+and this one is not.
+"""
+HIDDEN_WINDOW = "Hidden window"
+"""`app_name` where the window in front is painted over for another reason."""
+PAINTED_OVER = frozenset((PRIVATE_WINDOW, HIDDEN_WINDOW))
+NO_APPS = PAINTED_OVER | {DESKTOP}
+"""What `app_name` says where it names no app."""
 
 
 VisibleWindows = tuple[tuple[str | None, str | None, str | None], ...]

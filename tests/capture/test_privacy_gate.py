@@ -15,6 +15,7 @@ from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.rules import Rule, RuleSet
+from store.spool.queue import HIDDEN_WINDOW, PRIVATE_WINDOW
 from tests.capture.fakes import MONITOR, SECOND, all_text, screen, window
 from tests.factories import save_rules
 from tests.meanwhile import meanwhile
@@ -147,10 +148,23 @@ def test_each_monitor_has_its_own_truth(
     assert judge(RuleSet(), monitor, BOTH, windows, windows).identity == expected
 
 
-def test_a_masked_window_gives_the_frame_no_name() -> None:
-    focused = window("Vault", "passwords", rect=Rect(0, 0, 50, 50))
-    found = judge(MASKED, MONITOR, BOTH, (focused,), (focused,))
-    assert found.identity == Identity(focused=True)
+@for_each(
+    ("app", "rules", "witnessed", "expected"),
+    [
+        ("Vault", MASKED, False, HIDDEN_WINDOW),
+        ("Chromium", RuleSet(), False, PRIVATE_WINDOW),  # its ordinary windows are known by their toolbar
+        ("Brave", RuleSet(), True, PRIVATE_WINDOW),  # by the extension
+        ("Brave", RuleSet(), False, HIDDEN_WINDOW),  # by nothing: it may be any
+        ("Chromium", RuleSet((Rule(url="bank.example"),)), False, HIDDEN_WINDOW),
+    ],
+)
+def test_a_masked_window_gives_the_frame_no_name_of_its_own(
+    app: str, rules: RuleSet, witnessed: bool, expected: str
+) -> None:
+    focused = window(app, "passwords", rect=Rect(0, 0, 50, 50), witnessed=witnessed)
+    found = judge(rules, MONITOR, BOTH, (focused,), (focused,))
+    assert found.identity == Identity(expected, focused=True)
+    assert found.visible == ()
 
 
 def test_rules_are_read_again_when_their_file_changes(data_dir: DataDir) -> None:

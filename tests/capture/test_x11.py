@@ -406,9 +406,12 @@ def test_a_password_manager_in_view_keeps_the_whole_monitor_out(display: Display
     until(lambda: len(source.windows()) == 2)
     source.close()
     running.look(5)
-    assert (running.daemon.state.state, running.daemon.state.reason) == ("excluded", "rule:app")
+    state = running.daemon.state
+    assert (state.state, state.reason) == ("excluded", "rule:app")
+    assert state.cause == "KeePassXC is left out from the start"
+    assert state.since_ms is not None and state.started_ms <= state.since_ms < state.written_ms
     done = running.finish()
-    assert done.frames == []
+    assert (running.daemon.state.cause, done.frames) == ("", [])
     assert done.total("excluded", "rule:app") == 5
 
 

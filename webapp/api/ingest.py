@@ -163,7 +163,7 @@ def _is_excluded(capture: Capture) -> bool:
     if rules.unreadable:
         raise Problem(503, "rules_unreadable", rules.unreadable, headers={"Retry-After": "60"})
     decision = rules.decide(WindowFacts(capture.app_name, capture.window_name, capture.browser_url))
-    if decision.action == "keep" or decision.reason == "unknown_window":
+    if decision.action == "keep" or decision.reason in ("unknown_window", "unknown_address"):
         return False
     with own.database.write() as connection:
         ledger.record_skipped(connection, capture, "excluded", decision.reason)

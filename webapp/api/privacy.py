@@ -19,6 +19,7 @@ from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Ranged, Request, Seconds, SpanAnswer, Text, Timestamp
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
+from webapp.ops.site_rules import left_out_words
 
 _MAX_RULES = 1_000
 
@@ -62,7 +63,8 @@ class CountsAnswer(Answer):
     page_texts: int
     segments: int
     apps: int
-    quotes: int = Field(description="Evidence shown in conversations.")
+    quotes: int = Field(description="Evidence cited in conversations.")
+    looked_at: int = Field(description="Evidence found for answers that do not cite it.")
     answers: int = Field(description="Answers that rested on it.")
     insights: int = Field(description="Insights of it, or made with it.")
     chat_summaries: int = Field(description="Summaries of chats that may tell of it.")
@@ -176,6 +178,10 @@ class RulesAnswer(Answer):
     mask_maybe_private: bool
     configured: list[RuleAnswer] = Field(description="Rules from the settings; changed in config.toml.")
     builtin: list[RuleAnswer] = Field(description="Left out from the start while `defaults` is true.")
+    left_out: str = Field(
+        description="Which browsers are left out whole, as a rule names a site and no extension tells their"
+        " addresses; a sentence, empty where none is."
+    )
     recorded_frames: int | None = Field(
         description="Stored frames that the person's own rules fit; `POST /delete` with `rules` deletes them."
         " Null where they could not be counted in time."
@@ -200,6 +206,7 @@ def rules() -> RulesAnswer:
         mask_maybe_private=loaded.mask_maybe_private,
         configured=RuleAnswer.list_of(validate(settings.exclude)),
         builtin=RuleAnswer.list_of(rule for rule in loaded.all_rules() if rule.builtin),
+        left_out=left_out_words(own.database, own.data_dir, loaded.rules, own.clock()),
         recorded_frames=recorded(own.database, chosen),
     )
 

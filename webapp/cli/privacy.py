@@ -10,8 +10,12 @@ import click
 from webapp.cli.common import MOMENT, confirm, home_and_json, local_text, open_home, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from store.core.database import Database
+    from store.core.paths import DataDir
     from store.deletion.request import OnlyFront, Request
+    from store.privacy.rules import OwnChoices, Rule
 
 
 @click.command()
@@ -79,8 +83,11 @@ def _say_only_front(only_front: OnlyFront) -> None:
 @home_and_json
 @click.pass_context
 def privacy(context: click.Context, home: Path | None, as_json: bool) -> None:
-    """List your rules of what is never recorded; or add one, or test a window."""
-    from store.privacy.rules import as_document, load_rules
+    """List your rules of what is never recorded; or add or remove one, or test a window.
+
+    A rule without a number is of config.toml, or of the server that this machine captures for.
+    """
+    from store.privacy.rules import as_document, load_rules, own_choices
 
     if context.invoked_subcommand is not None:
         return
@@ -91,10 +98,14 @@ def privacy(context: click.Context, home: Path | None, as_json: bool) -> None:
     if as_json:
         documents = [as_document(rule) for rule in loaded.rules]
         return print_json({"rules": documents, "defaults": loaded.defaults})
+    own = own_choices(here.data_dir).rules
+    numbers = {rule: number for number, rule in enumerate(own, 1)}
     for rule in loaded.rules:
-        click.echo(f"{rule.action}  {rule.sentence}")
+        click.echo(f"{numbers.get(rule, '-')}  {rule.action}  {rule.sentence}")
     builtin = "left out" if loaded.defaults else "recorded"
     click.echo(f"password managers and private windows are {builtin}")
+    if left_out := _left_out(here.open_database(), here.data_dir, loaded.rules):
+        click.echo(left_out)
 
 
 @privacy.command()
@@ -115,7 +126,7 @@ def add(
     from dataclasses import replace
 
     from store.deletion import request
-    from store.privacy.rules import RuleInvalid, changing, own_choices, save_choices, validate
+    from store.privacy.rules import changing, save_choices, validate
     from webapp.core.formatting import count
 
     parts = {"app": app, "title": title, "url": url, "action": "mask" if mask else "drop"}
@@ -123,14 +134,11 @@ def add(
     here = open_home(home, make=True)
     database = here.open_database()
     with changing(here.data_dir):
-        try:
-            own = own_choices(here.data_dir)
-        except (RuleInvalid, OSError, ValueError) as error:  # it is not written over
-            raise click.ClickException(
-                f"nothing is recorded: the privacy rules cannot be read: {error}"
-            ) from error
+        own = _own_choices(here.data_dir)
         save_choices(here.data_dir, replace(own, rules=own.rules + added))
     click.echo(f"from now on: {added[0].sentence}", err=as_json)
+    if left_out := _left_out(database, here.data_dir, added):
+        click.echo(left_out, err=as_json)
     asked = request.Request(*request.EVER, rules=added)
     found = request.recorded(database, added)
     earlier = "frames recorded earlier that it would have hidden could not be counted"
@@ -150,6 +158,39 @@ def add(
     _say_only_front(only_front)
 
 
+@privacy.command()
+@home_and_json
+@click.argument("number", type=click.IntRange(min=1))
+def remove(home: Path | None, as_json: bool, number: int) -> None:
+    """Remove your rule of this NUMBER, as `recollect privacy` lists it. Capture follows at its next look."""
+    from dataclasses import replace
+
+    from store.privacy.rules import as_document, changing, save_choices
+
+    here = open_home(home)
+    with changing(here.data_dir):
+        own = _own_choices(here.data_dir)
+        if number > len(own.rules):
+            raise click.ClickException(f"there is no rule {number} of yours; `recollect privacy` lists them")
+        removed = own.rules[number - 1]
+        save_choices(here.data_dir, replace(own, rules=own.rules[: number - 1] + own.rules[number:]))
+    if as_json:
+        return print_json({"removed": as_document(removed)})
+    click.echo(f"no longer left out: {removed.sentence}")
+
+
+def _own_choices(data_dir: DataDir) -> OwnChoices:
+    """The person's rules. What cannot be read is not written over."""
+    from store.privacy.rules import RuleInvalid, own_choices
+
+    try:
+        return own_choices(data_dir)
+    except (RuleInvalid, OSError, ValueError) as error:
+        raise click.ClickException(
+            f"nothing is recorded: the privacy rules cannot be read: {error}"
+        ) from error
+
+
 def _is_agreed(question: str) -> bool:
     """Whether the answer is a clear yes; where nobody answers it is none."""
     try:
@@ -164,13 +205,28 @@ def _is_agreed(question: str) -> bool:
 @click.option("--app", help="The app, by its name.")
 @click.option("--title", help="The window's title.")
 @click.option("--url", help="The address it shows.")
-def test(home: Path | None, as_json: bool, app: str | None, title: str | None, url: str | None) -> None:
+@click.option("--private", is_flag=True, help="It is a private window.")
+def test(
+    home: Path | None, as_json: bool, app: str | None, title: str | None, url: str | None, private: bool
+) -> None:
     """Say what would happen to a window, and by which rule."""
     from store.privacy.rules import WindowFacts, load_rules
 
     here = open_home(home)
-    decision = load_rules(here.data_dir, here.settings.privacy).decide_on_screen(WindowFacts(app, title, url))
+    rules = load_rules(here.data_dir, here.settings.privacy)
+    decision = rules.decide_on_screen(WindowFacts.described(app, title, url, True if private else None))
+    left_out = _left_out(here.open_database(), here.data_dir, rules.rules, app)
     if as_json:
-        return print_json({"action": decision.action, "reason": decision.reason, "detail": decision.detail})
+        told = {"action": decision.action, "reason": decision.reason, "detail": decision.detail}
+        return print_json({**told, "left_out": left_out})
     words = {"keep": "recorded", "mask": "blacked out", "drop": "left out"}[decision.action]
     click.echo(": ".join(filter(None, (f"it would be {words}", decision.detail))))
+    if left_out:
+        click.echo(left_out)
+
+
+def _left_out(database: Database, data_dir: DataDir, rules: Iterable[Rule], app: str | None = None) -> str:
+    from store.core.times import now_ms
+    from webapp.ops.site_rules import left_out_words
+
+    return left_out_words(database, data_dir, rules, now_ms(), app)

@@ -16,7 +16,9 @@ from babel.dates import format_date
 from store.core import times
 from store.core.translation import N_, language, ngettext
 from store.core.translation import gettext as _
-from store.spool.queue import DESKTOP
+from store.spool.queue import DESKTOP, HIDDEN_WINDOW, PRIVATE_WINDOW
+
+_MINUTE_MS = 60_000
 
 
 def clock(ms: int, zone: tzinfo) -> str:
@@ -82,11 +84,23 @@ def span(start_ms: int, end_ms: int, zone: tzinfo, now_ms: int) -> str:
         return _("until %(day)s", day=_day_name(last, zone, now_ms) + ("" if midnight else f" {end:%H:%M}"))
     if start.date() == last:
         whole = midnight and start.hour == start.minute == 0
+        if end_ms - start_ms < _MINUTE_MS and start.minute == end.minute:
+            return f"{names[0]} {start:%H:%M}"
         return names[0] if whole else f"{names[0]} {start:%H:%M}–{'24:00' if midnight else f'{end:%H:%M}'}"
     names.append(_day_name(last, zone, now_ms))
     if midnight and start.hour == start.minute == 0:
         return f"{names[0]} – {names[1]}"
     return f"{names[0]} {start:%H:%M} – {names[1]} {'24:00' if midnight else f'{end:%H:%M}'}"
+
+
+def stretch(start_ms: int, end_ms: int, zone: tzinfo) -> str:
+    """``14:32–14:40``; ``14:32`` with how long it took in brackets where it begins and ends in one minute."""
+    start, end = clock_short(start_ms, zone), clock_short(end_ms, zone)
+    if start != end or end_ms - start_ms >= _MINUTE_MS:
+        return f"{start}–{end}"
+    if end_ms <= start_ms:
+        return start
+    return _("%(time)s (%(duration)s)", time=start, duration=duration(max(1_000, end_ms - start_ms)))
 
 
 def _day_name(on: date, zone: tzinfo, now_ms: int) -> str:
@@ -157,8 +171,9 @@ def slot_class(slot: int | None) -> str:
 
 
 def app_name(name: str | None) -> str:
-    """An app for a person; the desktop is none that has a name of its own."""
-    return _("Desktop") if name == DESKTOP else name or _("Unknown app")
+    """An app for a person; what names none is told in the person's language."""
+    known = {DESKTOP: _("Desktop"), PRIVATE_WINDOW: _("Private window"), HIDDEN_WINDOW: _("Hidden window")}
+    return known.get(name or "") or name or _("Unknown app")
 
 
 def gap_reason(reason: str) -> str:

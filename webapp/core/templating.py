@@ -99,6 +99,7 @@ def install(app: Flask) -> None:
         clock=lambda ms: formatting.clock(ms, viewer().zone),
         clock_short=lambda ms: formatting.clock_short(ms, viewer().zone),
         moment=lambda ms: formatting.moment(ms, viewer().zone),
+        stretch=lambda start_ms, end_ms: formatting.stretch(start_ms, end_ms, viewer().zone),
         offset=lambda ms: preferences.utc_offset(ms, viewer().zone),
         offset_min=lambda ms: preferences.utc_offset_min(ms, viewer().zone),
         day_long=lambda value: formatting.date_long(_date(value)),

@@ -198,7 +198,7 @@ def _told(database: Database, media: Media, rules: RuleSet, source: Source, size
     item, frame = source.item, source.frame
     if frame is None or item.state == "deleted":
         return _withheld(source, DELETED)
-    if not is_permitted(rules, frame):
+    if not is_permitted(database, rules, frame):
         return _withheld(source, EXCLUDED)
     try:
         exact = media.exact(frame)

@@ -11,7 +11,7 @@ of them, in its own millisecond.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from store.backup import backup
@@ -23,6 +23,7 @@ from store.deletion import retention
 from store.embeddings import vectors
 from store.frames import frames
 from store.ocr import readings
+from store.privacy.rules import load_rules
 from store.search.filters import Filters
 from store.search.search import search
 from store.spool import process_state
@@ -37,6 +38,7 @@ from store.spool.process_state import (
 from store.timeline import sample_week, totals
 from webapp.core import formatting
 from webapp.core.services import Services
+from webapp.ops import site_rules
 from webapp.ops.control import free_space
 
 Verdict = Literal["ok", "warn", "bad", "off"]
@@ -121,7 +123,12 @@ def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part
     if not is_alive(state, now_ms):
         why = _("no sign of life for %(time)s", time=formatting.duration(now_ms - state.written_ms))
         return Part("capture", "bad", _("gone"), why, _("Look at logs/capture.log."))
-    return _of_capture_state(state, now_ms)
+    part = _of_capture_state(state, now_ms)
+    rules = load_rules(own.data_dir, own.settings.privacy).rules
+    left_out = site_rules.left_out_words(own.database, own.data_dir, rules, now_ms)
+    if left_out and part.verdict != "bad":
+        part = replace(part, verdict="warn", why=f"{formatting.sentence(part.why)} {left_out}")
+    return part
 
 
 def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
@@ -130,7 +137,9 @@ def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
         action = _("It is tried again by itself; see `recollect doctor`.")
         return Part("capture", "bad", _("failing"), why, action)
     words = _STATE_WORDS.get(state.state, state.state)
-    if state.state in ("locked", "excluded", "starting", "paused"):
+    if state.state == "excluded":  # nothing at all is recorded, which who looks here may not know
+        return Part("capture", "warn", _(words), f"{why} {_lasting(state, now_ms)}".strip())
+    if state.state in ("locked", "starting", "paused"):
         return Part("capture", "ok", _(words), why)
     since_ms = state.looked_ms if state.looked_ms is not None else state.started_ms
     if now_ms - since_ms > SILENT_MS:
@@ -138,6 +147,16 @@ def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
         return Part("capture", "bad", _("silent"), why, _("Restart Recollect."))
     why = _("looked at the screen %(time)s ago", time=formatting.duration(now_ms - since_ms))
     return Part("capture", "ok", _(words), why)
+
+
+def _lasting(state: CaptureState, now_ms: int) -> str:
+    """For how long something is left out, and by which rule, else of which app."""
+    if state.since_ms is None:
+        return ""
+    time = formatting.duration(max(0, now_ms - state.since_ms))
+    if not state.cause:
+        return _("For %(time)s now.", time=time)
+    return _("For %(time)s now: %(cause)s.", time=time, cause=heard(state.cause))
 
 
 def _told(sentence: str, otherwise: str) -> str:
@@ -370,7 +389,8 @@ def indicator_state(
             "plain", _("Screen locked"), "lock", _("Recording goes on when the screen is unlocked.")
         )
     if state.state == "excluded" and _is_fresh(state.written_ms, now_ms):
-        detail = _("A privacy rule leaves this window out.")
+        detail = _("Nothing is recorded while this window is in view.")
+        detail = f"{detail} {_lasting(state, now_ms)}".strip()
         return IndicatorState("plain", _("Left out here"), "shield", detail)
     if not _is_fresh(state.looked_ms, now_ms):
         words = _("Not recording")

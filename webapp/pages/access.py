@@ -23,6 +23,7 @@ from store.spool.window_hints import ExtensionReport
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.services import Services, services, viewer
+from webapp.ops.site_rules import left_out_words
 from webapp.pages.privacy import loaded_rules, own_choices
 from webapp.security import access, login
 
@@ -40,7 +41,7 @@ def _page(**changes: object) -> Response:
     context: dict[str, object] = {
         "browsers": _browsers(own, rules, viewer().now_ms),
         "keys": _keys(),
-        **dict.fromkeys(("tried", "decision", "made", "made_for")),
+        **dict.fromkeys(("tried", "decision", "left_out", "made", "made_for")),
     }
     return templating.render_page("privacy/access.html", **context | changes)
 
@@ -49,13 +50,15 @@ def _page(**changes: object) -> Response:
 def test() -> Response:
     """What a window would get, and why; nothing is stored."""
     args = request.args
-    window = WindowFacts(
-        app_name=args.get("app") or None,
-        window_name=args.get("title") or None,
-        browser_url=args.get("url") or None,
-        incognito=True if args.get("incognito") == "on" else None,
+    window = WindowFacts.described(
+        args.get("app") or None,
+        args.get("title") or None,
+        args.get("url") or None,
+        True if args.get("incognito") == "on" else None,
     )
-    return _page(tried=window, decision=loaded_rules().decide_on_screen(window))
+    own, rules = services(), loaded_rules()
+    left_out = left_out_words(own.database, own.data_dir, rules.rules, own.clock(), window.app_name)
+    return _page(tried=window, decision=rules.decide_on_screen(window), left_out=left_out)
 
 
 @templating.post("/privacy/maybe-private")

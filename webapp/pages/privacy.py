@@ -24,6 +24,7 @@ from webapp.core import parameters, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import DELETE, NO_RANGE, Range, is_confirmed
 from webapp.core.services import services, viewer
+from webapp.ops.site_rules import left_out_words
 from webapp.pages.timeline import band
 
 BUILTIN = "password managers"
@@ -160,6 +161,7 @@ def _page(status: int = 200, **changes: object) -> Response:
         "configured": [(words_of(rule), _label(rule)) for rule in loaded.rules if rule not in mine],
         "builtin": sorted(rule.app or "" for rule in loaded.all_rules() if rule.builtin),
         "defaults": loaded.defaults,
+        "left_out": left_out_words(own.database, own.data_dir, loaded.rules, own.clock()),
         "unreadable": loaded.unreadable,
         "day": _day(changes.get("erase")),
         "receipts": receipts.latest(own.database, _RECEIPTS),

@@ -9,6 +9,7 @@ from werkzeug.wrappers import Response
 
 from store.core.translation import gettext as _
 from store.ocr import readings
+from store.privacy.rules import load_rules
 from store.spool import process_state
 from store.timeline import ledger, sample_week, timeline
 from store.timeline.gaps import IDLE
@@ -19,9 +20,9 @@ from webapp.core.parameters import number
 from webapp.core.services import Services, services, viewer
 from webapp.ops import control, health
 from webapp.ops.health import recording_indicator
+from webapp.ops.site_rules import left_out_words
 
 _MINUTE_MS = 60_000
-_MAX_MINUTES = 525_600
 _ORDER = ("bad", "warn", "off", "ok")
 
 
@@ -92,15 +93,20 @@ def now() -> Response:
         _("%(time)s left", time=formatting.months(ahead.months)) if ahead else health.storage_part(own).value
     )
     address = request.args.get("next", "")
+    indicator = recording_indicator(own)
+    rules = load_rules(own.data_dir, own.settings.privacy).rules
+    is_sample = sample_week.is_sample(own.data_dir)
+    left_out = "" if is_sample else left_out_words(own.database, own.data_dir, rules, own.clock())
     return templating.render_page(
         "status/now.html",
+        notes=list(filter(None, [indicator.detail, left_out])),
         lines=[
-            ("play", recording_indicator(own).word, monitors),
+            ("play", indicator.word, monitors),
             ("text", _("Reading"), reading),
             ("disk", _("Storage"), room),
         ],
         pause=process_state.read_pause(own.data_dir.spool, own.clock()),
-        is_sample=sample_week.is_sample(own.data_dir),
+        is_sample=is_sample,
         back=address if templating.is_local(address) else "/status",
     )
 
@@ -110,7 +116,7 @@ def pause() -> Response:
     """Stop recording, for ``minutes`` or until resumed."""
     own = services()
     minutes = number(request.form, "minutes")
-    if request.form.get("minutes") and not (minutes and minutes <= _MAX_MINUTES):
+    if request.form.get("minutes") and not (minutes and minutes <= control.MAX_PAUSE_MIN):
         error = "minutes", _("must be a whole number of minutes")
         raise Problem(422, "invalid_request", _("The pause cannot be set."), errors=(error,))
     control.pause(own.data_dir, minutes or None, own.clock())

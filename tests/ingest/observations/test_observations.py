@@ -20,7 +20,7 @@ from store.frames.media import Media
 from store.memory import observation_writer, observations, search
 from store.memory.observations import HOUR_MS, Fact, Observation
 from store.ocr import readings
-from store.spool.queue import Spool
+from store.spool.queue import PRIVATE_WINDOW, Spool
 from store.timeline import ledger, segments
 from store.verify.verify import verify
 from tests.factories import NOON_MS, Clock, text_draft
@@ -171,6 +171,22 @@ def test_an_earlier_version_s_imports_leave_the_line_and_its_films_stay(
         assert line == segments.folded_line(connection)
     assert [(s.start_ms - NOON_MS, s.app_name) for s in line] == [(0, "Code"), (10 * MINUTE, None)]
     assert [m.start_ms for m in segments.moments(database, 0, 2 * NOON_MS)] == [NOON_MS + MINUTE]
+
+
+def test_windows_that_nobody_can_tell_apart_are_not_taken_for_one(
+    database: Database, shoot: Shoot, clock: Clock
+) -> None:
+    """Two private windows, or two unknown ones, need not be the same; one that goes on is."""
+    for n, app in enumerate((PRIVATE_WINDOW, "Code", PRIVATE_WINDOW, None, "Code", None)):
+        shoot(
+            NOON_MS + n * MINUTE,
+            shown_ms=MINUTE,
+            app_name=app,
+            window_name="main.py" if app == "Code" else None,
+        )
+    derive(database, clock)
+    found = [((each.start_ms - NOON_MS) // MINUTE, each.app_name) for each in everything(database)]
+    assert found == [(0, PRIVATE_WINDOW), (1, "Code"), (2, PRIVATE_WINDOW), (3, None), (5, None)]
 
 
 def test_an_hour_ends_an_observation(database: Database, shoot: Shoot, clock: Clock) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -168,6 +169,16 @@ def test_private_windows_by_browser_and_title(
     assert private_state(app, title, incognito) == expected
 
 
+def test_a_window_that_is_described_by_its_address_is_an_ordinary_one() -> None:
+    """The extension tells addresses, of ordinary windows only: its toolbar is no question then."""
+    rules = RuleSet(rules=(Rule(url="bank.example"),))
+    chromium = partial(WindowFacts.described, "Chromium", "To do")
+    assert rules.decide_on_screen(chromium("https://a.example/todo.html", None)).action == "keep"
+    assert rules.decide_on_screen(chromium("https://bank.example/todo.html", None)).reason == "rule:url"
+    assert rules.decide_on_screen(chromium("https://a.example/", True)).reason == "private_window"
+    assert rules.decide_on_screen(chromium(None, None)).reason == "unknown_address"
+
+
 def test_a_private_window_is_dropped_and_the_extension_counts_first() -> None:
     assert decide(WindowFacts("Firefox", "x — Mozilla Firefox Private Browsing"), defaults=True) == (
         "drop",
@@ -185,7 +196,7 @@ def test_a_private_window_is_dropped_and_the_extension_counts_first() -> None:
         (WindowFacts(None), (Rule(app="a"),), False, ("mask", "unknown_window")),
         (WindowFacts(None), (), False, ("keep", "")),
         (WindowFacts("Google Chrome", None), (), True, ("mask", "unknown_window")),  # a pop-up, SP #2167
-        (WindowFacts("Chromium", "News"), (Rule(url="chase.com"),), False, ("mask", "unknown_window")),
+        (WindowFacts("Chromium", "News"), (Rule(url="chase.com"),), False, ("mask", "unknown_address")),
         (WindowFacts("XTerm", "shell"), (Rule(url="chase.com"),), False, ("keep", "")),
         (WindowFacts("Chromium", "News", "https://a.example"), (Rule(url="b.example"),), False, ("keep", "")),
         (WindowFacts("Chromium", "News"), (Rule(url="b.example", app="Edge"),), False, ("keep", "")),

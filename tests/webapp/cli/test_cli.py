@@ -409,6 +409,70 @@ def test_a_rule_takes_what_shows_behind_and_says_what_it_cannot_know(
     assert (receipt["counts"]["frames"], receipt["only_front"]["frames"]) == (1, 1)
 
 
+def test_a_rule_is_removed_by_its_number_and_another_refused_with_what_is_wrong(
+    recollect: Recollect, data_dir: DataDir
+) -> None:
+    (data_dir.home / "config.toml").write_text('[[privacy.exclude]]\napp = "Notes"\n', encoding="utf-8")
+    for app in ("Mail", "Signal"):
+        recollect("privacy", "add", "--app", app, "--recorded", "keep")
+    out = recollect("privacy")[1]
+    assert "-  drop  your rule for app 'Notes'\n1  drop  your rule for app 'Mail'\n2  drop  your rule" in out
+    assert recollect("privacy", "remove", "1")[1] == "no longer left out: your rule for app 'Mail'\n"
+    assert "1  drop  your rule for app 'Signal'" in recollect("privacy")[1]
+    code, _, err = recollect("privacy", "remove", "2")
+    assert code == 1 and "there is no rule 2 of yours" in err
+    assert recollect.json("privacy", "remove", "1") == {
+        "removed": {"app": "Signal", "match": "auto", "action": "drop"}
+    }
+    code, _, err = recollect("privacy", "add")
+    assert (code, err) == (1, "recollect: rule 1 names neither app nor title nor url\n")
+
+
+def test_a_pause_has_a_limit_that_is_said(recollect: Recollect) -> None:
+    code, _, err = recollect("pause", "999999999")
+    assert code == 1 and "a pause is 525,600 minutes (a year) at most" in err
+    assert recollect("pause", "525600")[0] == 0
+    assert recollect("resume")[0] == 0
+
+
+def test_an_export_takes_the_place_of_no_file_unasked(
+    recollect: Recollect,
+    database: Database,
+    data_dir: DataDir,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store_frame(database, data_dir)
+    target = tmp_path / "e.zip"
+    target.write_text("mine")
+    for more in ((), ("--answer", "1.1")):
+        monkeypatch.setattr("sys.stdin", io.StringIO(""))
+        code, _, err = recollect("export", str(target), *more)
+        assert code and "is there already. Replace it?" in err
+    assert target.read_text() == "mine"
+    assert recollect("export", str(target), "--yes")[0] == 0
+    code, _, err = recollect("export", str(tmp_path / "none" / "e.zip"))
+    assert code == 1 and ".part" not in err and "none/e.zip" in err
+
+
+def test_a_rule_about_a_site_says_that_whole_browsers_are_left_out(
+    recollect: Recollect, database: Database, data_dir: DataDir
+) -> None:
+    store_frame(database, data_dir, app_name="Chromium")
+    said = "Without the browser extension Recollect cannot see addresses in time, so every window of Chromium"
+    assert said in recollect("privacy", "add", "--url", "bank.example", "--recorded", "keep")[1]
+    assert said in recollect("privacy")[1]
+    out = recollect("privacy", "test", "--app", "Chromium", "--url", "https://a.example/todo.html")[1]
+    assert "it would be recorded" in out and said in out
+    out = recollect("privacy", "test", "--app", "Chromium", "--url", "https://bank.example/todo.html")[1]
+    assert "it would be left out: your rule for url 'bank.example'" in out
+    out = recollect("privacy", "test", "--app", "Chromium", "--title", "To do")[1]
+    assert "a rule names a site, and this browser window's address is not known" in out
+    out = recollect("privacy", "test", "--app", "Code", "--title", "main.py")[1]
+    assert out == "it would be recorded\n"
+    assert "private browser window" in recollect("privacy", "test", "--app", "Chromium", "--private")[1]
+
+
 def test_rules_that_cannot_be_read_are_not_written_over(recollect: Recollect, data_dir: DataDir) -> None:
     data_dir.privacy_rules.write_text("{", encoding="utf-8")
     for words in (["privacy"], ["privacy", "add", "--app", "Mail"]):

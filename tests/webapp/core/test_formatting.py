@@ -43,6 +43,15 @@ def test_the_repeated_hour_carries_its_offset() -> None:
 
 
 @for_each(
+    ("lasting_ms", "expected"),
+    [(0, "14:32"), (1, "14:32 (1 s)"), (15_000, "14:32 (15 s)"), (60_000, "14:32–14:33")],
+)
+def test_a_stretch_within_a_minute_is_one_time(lasting_ms: int, expected: str) -> None:
+    start_ms = FRI_1432 // 60_000 * 60_000
+    assert formatting.stretch(start_ms, start_ms + lasting_ms, SHANGHAI) == expected
+
+
+@for_each(
     ("start", "end", "expected"),
     [
         (FRI_1432, FRI_1432 + HOUR, "Today 14:32–15:32"),
@@ -51,6 +60,8 @@ def test_the_repeated_hour_carries_its_offset() -> None:
         (1_795_017_600_000, 1_795_190_400_000, "Yesterday – Today"),
         (FRI_1432 - 48 * HOUR, FRI_1432, "Wed 18 Nov 14:32 – Today 14:32"),
         (FRI_1432, 1_795_190_400_000, "Today 14:32–24:00"),
+        (FRI_1432, FRI_1432 + 1, "Today 14:32"),
+        (FRI_1432, FRI_1432 + 60_000, "Today 14:32–14:33"),
         (0, 1_795_017_600_000, "until Wed 18 Nov"),
     ],
 )

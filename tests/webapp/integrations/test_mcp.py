@@ -196,6 +196,22 @@ def test_a_frame_that_a_newer_rule_excludes_is_in_no_tool(
     converse(make_server(library, "mcp"), story)
 
 
+def test_a_frame_that_shows_an_excluded_window_behind_another_is_in_no_tool(
+    library: ReadSources, database: Database, exclude: Exclude
+) -> None:
+    secret = put(database, NOON_MS, "a policy", visible=(("Bank", "Accounts", None),))
+    shown = put(database, NOON_MS + 1000, "its policy", visible=(("Mail", "Inbox", None),))
+    exclude(app="Bank")
+
+    async def story(ask: Asked) -> None:
+        found = await ask("search_frames", query="policy", order="oldest")
+        assert ([row["frame_id"] for row in found["frames"]], found["withheld"]) == ([shown.id], 1)
+        for tool in ("get_frame_context", "get_frame_image"):
+            assert "rule" in await ask.refused(tool, frame_id=secret.id)
+
+    converse(make_server(library, "mcp"), story)
+
+
 def test_a_page_is_filled_past_what_is_withheld(
     library: ReadSources, database: Database, exclude: Exclude
 ) -> None:

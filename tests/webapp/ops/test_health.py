@@ -16,13 +16,15 @@ from store.core.paths import DataDir
 from store.core.settings import RetentionSettings
 from store.deletion import retention
 from store.frames.media import Media
-from store.spool import process_state
+from store.privacy.rules import OwnChoices, Rule, save_choices
+from store.spool import process_state, window_hints
 from store.spool.process_state import CaptureState, IngestState, write_capture_state
-from tests.factories import capture, picture, store_frame, webp
+from store.spool.window_hints import ExtensionReport
+from tests.factories import NOON_MS, capture, picture, store_frame, webp
 from tests.webapp.conftest import Actor, Clock
 from webapp.core.services import Services
 from webapp.ops import control, health
-from webapp.ops.health import Part, check
+from webapp.ops.health import Part, check, recording_indicator
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def test_all_well_is_healthy_and_every_part_is_told(own: Services, alive: Callab
     [
         ({}, "ok", "recording"),
         ({"state": "locked"}, "ok", "locked"),
-        ({"state": "excluded"}, "ok", "excluded"),
+        ({"state": "excluded"}, "warn", "excluded"),
         ({"state": "failing", "detail": "No display found."}, "bad", "failing"),
         ({"state": "stopped"}, "off", "stopped"),
         ({"written_ms": -20_000}, "bad", "gone"),
@@ -87,6 +89,44 @@ def test_what_capture_says_becomes_a_verdict(
     if verdict == "bad":
         assert found.why and found.action
         assert check(own).status == "unhealthy"
+
+
+def test_what_leaves_everything_out_is_named_with_how_long(
+    own: Services, alive: Callable[..., None], now: Clock
+) -> None:
+    """Nothing is recorded meanwhile, so that not everything works."""
+    change = {
+        "state": "excluded",
+        "reason": "rule:app",
+        "detail": "A window is in view.",
+        "since_ms": now() - 180_000,
+    }
+    alive({**change, "cause": "your rule for app 'galculator'"})
+    assert part(own, "capture").why == "A window is in view. For 3 m now: your rule for app 'galculator'."
+    assert check(own).status == "degraded"
+    light = recording_indicator(own)
+    assert light.word == "Left out here"
+    assert light.detail.endswith("For 3 m now: your rule for app 'galculator'.")
+    alive(change)
+    assert part(own, "capture").why == "A window is in view. For 3 m now."
+
+
+def test_a_rule_about_a_site_says_which_browsers_it_costs(
+    own: Services, alive: Callable[..., None], now: Clock
+) -> None:
+    alive()
+    save_choices(own.data_dir, OwnChoices((Rule(url="bank.example"),)))
+    assert "every window of any browser is left out" in part(own, "capture").why
+    for n, app in enumerate(("Chromium", "Firefox", "Code")):
+        store_frame(own.database, own.data_dir, NOON_MS + n, app_name=app)
+    found = part(own, "capture")
+    assert found.verdict == "warn" and "every window of Chromium, Firefox is left out until" in found.why
+    window_hints.save_report(own.data_dir.spool, "one", ExtensionReport("Chromium", now()))
+    assert "every window of Firefox is left out until" in part(own, "capture").why
+    save_choices(own.data_dir, OwnChoices((Rule(url="bank.example", app="chromium"),)))
+    assert (part(own, "capture").verdict, check(own).status) == ("ok", "healthy")
+    window_hints.save_report(own.data_dir.spool, "one", ExtensionReport("Chromium", now() - 80_000))
+    assert "every window of Chromium is left out until" in part(own, "capture").why
 
 
 def test_a_pause_is_no_fault(program: Actor, own: Services, alive: Callable[..., None], now: Clock) -> None:

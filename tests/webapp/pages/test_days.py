@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 from flask import Flask
@@ -13,11 +14,13 @@ from assistant.turns.live import LiveTurns
 from store.core import preferences
 from store.core.database import Database, rows
 from store.core.paths import DataDir
-from store.deletion.deletion import delete_frames
+from store.deletion.deletion import delete_frames, delete_range
 from store.frames.frames import extend
 from store.frames.media import Media
 from store.memory import observation_writer
 from store.memory.observations import HOUR_MS
+from store.spool.queue import HIDDEN_WINDOW, PRIVATE_WINDOW, DecisionRun, LookReport
+from store.timeline import ledger
 from store.timeline.segments import heartbeat, rebuild
 from tests import days
 from tests.factories import NOON_MS, store_frame
@@ -110,6 +113,65 @@ def test_a_deleted_frame_of_a_few_minutes_leaves_a_row_that_says_so(
     assert "Deleted until" not in words(page(browser, f"{FRIDAY}?tz=UTC"))
     delete_frames(database, Media(data_dir.media), [shown[1].id], now_ms=NOON_MS + HOUR_MS)
     assert "Deleted until 12:08" in words(page(browser, f"{FRIDAY}?tz=UTC"))
+
+
+def test_gaps_are_of_their_kind_the_ordered_ones_from_a_minute_on(
+    browser: Actor, database: Database, data_dir: DataDir
+) -> None:
+    """A pause of 15 seconds is none of a minute; on the Timeline a close view names it, with its length."""
+    for at_ms in (NOON_MS, NOON_MS + 29 * 60_000):
+        store_frame(database, data_dir, at_ms, LINE)
+    told = [  # minutes from noon
+        ("paused", "paused", 1, 1.25), ("paused", "paused", 3, 5), ("excluded", "rule:app", 8, 9.5),
+        ("paused", "locked", 12, 14), ("paused", "locked", 17, 23),
+    ]  # fmt: skip
+    start_ms, end_ms = NOON_MS, NOON_MS + 30 * 60_000
+    runs = [
+        DecisionRun(
+            "DP-1", decision, reason, NOON_MS + round(first * 60_000), NOON_MS + round(last * 60_000), 1
+        )
+        for decision, reason, first, last in told
+    ]
+    with database.write() as connection:
+        ledger.add_report(connection, LookReport(str(uuid4()), start_ms, end_ms, len(runs), tuple(runs)))
+    delete_range(database, Media(data_dir.media), NOON_MS + 25 * 60_000, NOON_MS + 27 * 60_000, now_ms=end_ms)
+    html = words(page(browser, f"{FRIDAY}?tz=UTC"))
+    rows = [row for row in re.findall(r"[A-Z][a-z ]+ until 12:\d\d", html)]
+    assert rows == [
+        "Paused until 12:05", "Left out by a privacy rule until 12:09", "Locked until 12:23",
+        "Deleted until 12:27",
+    ]  # fmt: skip
+    said = "Named from a minute on: what you paused or deleted and what a rule left out."
+    whole = words(page(browser, "/timeline?day=2026-11-20&tz=UTC"))
+    assert said in html and said in whole
+    for each in (
+        "paused 12:03–12:05;",
+        "left out by a privacy rule 12:08–12:09;",
+        "locked 12:17–12:23;",
+        "deleted 12:25–12:27",
+    ):
+        assert each in whole, each
+    near = words(page(browser, f"/timeline?at={NOON_MS + 90_000}&z=10min&tz=UTC"))
+    assert "paused 12:01 (15 s), 12:03–12:05" in near and said not in near
+
+
+def test_a_window_that_is_painted_over_has_a_name_of_its_own(
+    browser: Actor, database: Database, data_dir: DataDir
+) -> None:
+    """In the person's language, on a day, on the Timeline and in Search."""
+    for n, app in enumerate((PRIVATE_WINDOW, HIDDEN_WINDOW)):
+        frame = store_frame(database, data_dir, NOON_MS + n * HOUR_MS, LINE, app_name=app, window_name=None)
+        with database.write() as connection:
+            heartbeat(connection, frame)
+        put_observation(
+            database, facts=[(LINE, frame.id)], title=f"“{LINE}” – {app}", frame_ids=[frame.id],
+            start_ms=frame.captured_ms, app_name=app,
+        )  # fmt: skip
+    for language, names in (("en", ("Private window", "Hidden window")), ("zh", ("隐私窗口", "隐藏的窗口"))):
+        for address in (f"{FRIDAY}?tz=UTC", "/timeline?day=2026-11-20&tz=UTC", "/search?q=&tz=UTC"):
+            html = words(browser.get(address, headers={"Accept-Language": language}).text)
+            assert all(name in html for name in names), (language, address)
+            assert "Unknown app" not in html and "未知应用" not in html
 
 
 def test_pictures_hours_apart_are_moments_without_gaps_and_say_their_line_once(

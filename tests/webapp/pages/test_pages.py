@@ -689,8 +689,14 @@ def test_a_new_rule_offers_to_delete_what_it_would_have_hidden(
     page(visitor, f"/frames/{kept.id}")
     assert "Nothing that is stored fits" in words(page(visitor, answer.headers["Location"]))
     shoot(3, browser_url="https://bank.example/")
+    said = "Without the browser extension Recollect cannot see addresses in time, so every window of"
+    assert said not in words(page(visitor, "/privacy")) + page(visitor, "/status/now")
     answer = visitor.post("/privacy/rules", data={**token, "url": "bank.example"})
-    assert "whose address is not known stay" in words(page(visitor, answer.headers["Location"]))
+    asked = words(page(visitor, answer.headers["Location"]))
+    assert "whose address is not known stay" in asked and said in asked
+    for address in ("/privacy", "/status/now", "/privacy/test?app=Chromium&title=News"):
+        assert said in words(page(visitor, address))
+    assert said not in words(page(visitor, "/privacy/test?app=Code&title=News"))
     assert visitor.post("/privacy/erase", data={**form, "rule": "app Code"}).status_code == 422
 
 

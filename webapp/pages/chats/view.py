@@ -26,7 +26,7 @@ from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.memory import chat_sessions
-from store.spool.queue import DESKTOP
+from store.spool.queue import NO_APPS
 from store.timeline import timeline
 from store.timeline.totals import Totals
 from webapp.core import formatting
@@ -100,7 +100,7 @@ def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
     Each is asked in the language of the pages, or in that of what was shown: of an app whose windows had
     Chinese titles for most of its time.
     """
-    used = [total.name for total in totals.by_app if total.name not in (None, "", DESKTOP)]
+    used = [total.name for total in totals.by_app if total.name and total.name not in NO_APPS]
     windows = Counter(total.app_name for total in totals.by_window)
     if used:  # counted as Timeline lists them, and as the answer does
         held = f"{formatting.count(len(totals.by_app), 'app')} · {formatting.duration(totals.covered_ms)}"

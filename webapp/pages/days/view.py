@@ -19,7 +19,7 @@ from store.memory.episodes import Episode
 from store.memory.observations import Fact
 from store.ocr import readings
 from store.ocr.readings import Box
-from store.spool.queue import DESKTOP
+from store.spool.queue import NO_APPS
 from store.timeline import segments
 from store.timeline.timeline import Run, Timeline, timeline
 from store.timeline.totals import Total
@@ -34,8 +34,6 @@ _HOURS = 8, 18
 """The band shows these hours, and more where a day needs more."""
 _MOST_ROWS = 20
 """The longest episodes of a day have a row each and the others fold: a day is two screens at most."""
-_GAP_MS = 5 * 60_000
-_DELETED_MS = 60_000
 _MOST_APPS = 8
 _MOST_QUOTES = 6
 _MOST_SHOTS = 4
@@ -243,10 +241,10 @@ def _row(
     if "title" not in lead.edited and " – " in title:  # a rule's title ends in the app or the site
         title, __, where = title.rpartition(" – ")
         where = where if where == app or not app else f"{app} · {where}"
-    if "title" not in lead.edited and (more := _MORE.fullmatch(title)):  # the rules say so in English
+    if "title" not in lead.edited and (more := _MORE.fullmatch(title)):
         title = _("%(title)s and %(number)s more", title=more[1], number=more[2])
-    if app in ("", DESKTOP):
-        said = ("Unknown app", DESKTOP, observations.IMPORTED)
+    if not app or app in NO_APPS:  # the rules say so in English
+        said = ("Unknown app", *NO_APPS, observations.IMPORTED)
         title, where = (heard(each) if each in said else each for each in (title, where))
     quotes = tuple(fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)
     shots = [known[number] for number in episode.frame_ids if number in known]
@@ -275,15 +273,13 @@ def _crop(database: Database, frame: FrameRow, text: str) -> Box | None:
 
 
 def _gap_rows(line: Timeline) -> list[GapRow]:
-    """The gaps worth a row: those with a cause, and those between the first recording and the last."""
-    found = []
-    for gap in line.gaps:
-        is_inside = bool(line.runs) and line.runs[0].start_ms <= gap.start_ms < line.runs[-1].end_ms
-        # What was deleted had a row, and the place of that is not left empty.
-        least_ms = _DELETED_MS if gap.reason == "deleted" else _GAP_MS
-        if gap.end_ms - gap.start_ms >= least_ms and (is_inside or gap.reason != "not_running"):
-            found.append(GapRow(gap.start_ms, gap.end_ms, formatting.gap_reason(gap.reason)))
-    return found
+    """The gaps worth a row."""
+    recorded = (line.runs[0].start_ms, line.runs[-1].end_ms) if line.runs else None
+    return [
+        GapRow(gap.start_ms, gap.end_ms, formatting.gap_reason(gap.reason))
+        for gap in line.gaps
+        if band.is_worth_naming(gap, recorded)
+    ]
 
 
 def _rows(drawn: Sequence[EpisodeRow], shown: set[int], gaps: Sequence[GapRow]) -> tuple[Row, ...]:

@@ -102,16 +102,27 @@ def gap_rects(gaps: Iterable[Gap], view: Window) -> list[tuple[float, float, str
     ]
 
 
+_ORDERED = frozenset({"deleted", "paused", "excluded"})
+_ORDERED_MS, _HAPPENED_MS = 60_000, 5 * 60_000
+
+
+def is_worth_naming(gap: Gap, recorded: tuple[int, int] | None, close_ms: int = _HAPPENED_MS) -> bool:
+    """What the person ordered is named from a minute on, what merely happened from five; a close view names
+    what lasts `close_ms`. Time without looks is a gap between the first recording and the last only.
+    """
+    is_inside = recorded is not None and recorded[0] <= gap.start_ms < recorded[1]
+    least_ms = _ORDERED_MS if gap.reason in _ORDERED else _HAPPENED_MS
+    is_long = gap.end_ms - gap.start_ms >= min(least_ms, close_ms)
+    return is_long and (is_inside or gap.reason != "not_running")
+
+
 def gap_texts(
-    gaps: Sequence[Gap], shown: tuple[int, int] | None, at_least_ms: int
+    gaps: Sequence[Gap], recorded: tuple[int, int] | None, close_ms: int
 ) -> dict[str, list[tuple[int, int]]]:
-    """The gaps worth naming, by reason in words: between the first and the last frame, or with a cause."""
+    """The gaps worth naming, by reason in words."""
     by_reason: dict[str, list[tuple[int, int]]] = {}
     for gap in gaps:
-        if gap.end_ms - gap.start_ms < at_least_ms:
-            continue
-        inside = shown is not None and gap.start_ms >= shown[0] and gap.end_ms <= shown[1]
-        if inside or gap.reason != "not_running":
+        if is_worth_naming(gap, recorded, close_ms):
             by_reason.setdefault(formatting.gap_reason(gap.reason), []).append((gap.start_ms, gap.end_ms))
     return by_reason
 
