@@ -63,6 +63,12 @@ def clock(ms: int, zone: tzinfo) -> str:
     return times.to_local(ms, zone).strftime("%H:%M")
 
 
+def clocks(start_ms: int, end_ms: int, zone: tzinfo) -> str:
+    """``14:30–14:45``; ``14:30`` where both lie in one minute."""
+    start, end = clock(start_ms, zone), clock(end_ms, zone)
+    return start if start == end else f"{start}–{end}"
+
+
 def day(ms: int, zone: tzinfo, now_ms: int, language: Language) -> str:
     """``Tuesday 13 Oct``, ``13 Oct 2025`` where it is of another year."""
     on = times.to_local(ms, zone).date()
@@ -80,8 +86,9 @@ def date(ms: int, zone: tzinfo, language: Language = "en") -> str:
 def span(start_ms: int, end_ms: int, zone: tzinfo, language: Language = "en") -> str:
     """``20 Nov 2026 14:30–14:45``, ``20 Nov 2026 23:50 – 21 Nov 2026 00:10``"""
     first, last = (date(ms, zone, language) for ms in (start_ms, end_ms))
-    start, end = (clock(ms, zone) for ms in (start_ms, end_ms))
-    return f"{first} {start}–{end}" if first == last else f"{first} {start} – {last} {end}"
+    if first == last:
+        return f"{first} {clocks(start_ms, end_ms, zone)}"
+    return f"{first} {clock(start_ms, zone)} – {last} {clock(end_ms, zone)}"
 
 
 def local_time(ms: int, zone: tzinfo) -> str:

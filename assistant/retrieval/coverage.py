@@ -14,7 +14,7 @@ from datetime import tzinfo
 from typing import Literal
 
 from assistant.core.records import Coverage, TurnResult
-from assistant.core.strings import clock, duration, reason, span, text
+from assistant.core.strings import clocks, duration, reason, span, text
 from assistant.core.texts import Language
 from store.core import times
 from store.ocr.unread_scripts import script_name
@@ -124,7 +124,7 @@ def _reason(why: str, stretches: Sequence[Gap], zone: tzinfo, language: Language
     total = duration(sum(gap.end_ms - gap.start_ms for gap in stretches), language)
     longest = sorted(stretches, key=lambda gap: gap.start_ms - gap.end_ms)[:TOLD_STRETCHES]
     listed = ", ".join(
-        f"{clock(gap.start_ms, zone)}–{clock(gap.end_ms, zone)}"
+        clocks(gap.start_ms, gap.end_ms, zone)
         if is_one_day
         else span(gap.start_ms, gap.end_ms, zone, language)
         for gap in sorted(longest, key=lambda gap: gap.start_ms)

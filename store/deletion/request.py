@@ -39,21 +39,25 @@ _COUNT_DEADLINE_S = 2.0
 class DeletionScope:
     """Which frames go: everything after ``select id`` but for the order and the chunk.
 
-    `fits`, where there is one, is the SQL function of `source` of that name, which is asked of `_WINDOWS`.
+    `fits` and `shows`, where they are, are the SQL functions of `source` of that name: `_WINDOWS`.
     """
 
     source: str
     parameters: Parameters
     fits: Callable[..., bool] | None = None
+    shows: Callable[..., bool] | None = None
 
     @contextmanager
     def bound(self, connection: apsw.Connection) -> Iterator[None]:
-        """Let a connection know the function for this block: it remembers the windows it was asked about."""
-        connection.create_scalar_function("fits", self.fits, _ANY, deterministic=True)
+        """Let a connection know the functions for this block: they remember what they were asked about."""
+        functions = {"fits": self.fits, "shows": self.shows}
+        for name, function in functions.items():
+            connection.create_scalar_function(name, function, _ANY, deterministic=True)
         try:
             yield
         finally:
-            connection.create_scalar_function("fits", None, _ANY)
+            for name in functions:
+                connection.create_scalar_function(name, None, _ANY)
 
     def select_all(self, connection: apsw.Connection) -> int:
         """Put every frame into ``deletion_request``; returns how many."""
@@ -83,8 +87,9 @@ class DeletionScope:
 
 @dataclass(frozen=True, slots=True)
 class OnlyFront:
-    """Frames of which nobody noted which windows were behind the one in front, and when the last of them was
-    captured. Capture notes it; a version before did not, and of an imported picture nobody knows.
+    """Frames that stay though they may show it behind the window in front, and when the last was captured.
+
+    Capture notes which windows are there; a version before did not, and of an imported picture nobody knows.
     """
 
     frames: int = 0
@@ -136,6 +141,7 @@ class Request:
             f"from frames f where f.id >= :first and f.id < :after {self._of_app or self._condition}",
             {"first": first, "after": after},
             None if self.is_whole_range else self._fits,
+            None if self.is_whole_range else self._shows,
         )
 
     @property
@@ -151,21 +157,38 @@ class Request:
 
     @cached_property
     def _fits(self) -> Callable[..., bool]:
-        """Of the many frames of a window this is asked once."""
+        """Of the many frames of a window this is asked once; `is_beside`: a window beside it is asked for."""
         named = None if self.app_name is None else self.app_name.casefold()
 
         @lru_cache(_WINDOWS_KNOWN)
-        def fits(app: str | None, title: str | None, url: str | None, visible: str | None = None) -> bool:
+        def fits(app: str | None, title: str | None, url: str | None, is_beside: bool | None = None) -> bool:
             if named is not None and (app is None or app.casefold() != named):
                 return False
-            beside = visible_windows.decode(visible) if visible else ()
-            slow = [self._too_slow(*window) for window in ((app, title, url), *beside)]
-            if not self.rules or None in slow:
+            slow = frozenset() if is_beside or not self.rules else self._too_slow(app, title, url)
+            if is_beside or not self.rules or slow is None:
+                return True
+            self.undecided.update(slow)
+            return False
+
+        return fits
+
+    @cached_property
+    def _shows(self) -> Callable[[str], bool]:
+        """Whether a list of windows, as it is stored, has one that is asked for."""
+        named = None if self.app_name is None else self.app_name.casefold()
+
+        @lru_cache(_WINDOWS_KNOWN)
+        def shows(listed: str) -> bool:
+            windows = visible_windows.decode(listed)
+            if not self.rules:
+                return any(app is not None and app.casefold() == named for app, *_ in windows)
+            slow = [self._too_slow(*window) for window in windows]
+            if None in slow:
                 return True
             self.undecided.update(*filter(None, slow))
             return False
 
-        return fits
+        return shows
 
     @cached_property
     def _too_slow(self) -> Callable[..., frozenset[str] | None]:
@@ -186,10 +209,10 @@ class Request:
         return set()
 
     def only_front(self, connection: apsw.Connection) -> OnlyFront:
-        """Of rules: the frames that stay and may show what they fit behind the window in front, as nobody
-        noted the others.
+        """Of rules: where nobody noted what is behind. Of an app, which is looked for in front alone: there,
+        and where it is known to be behind.
         """
-        if not self.rules:
+        if self.is_whole_range or self.frame_ids:
             return OnlyFront()
         first, after = id_range(self.start_ms, self.end_ms)
         with self.scope.bound(connection):
@@ -201,7 +224,13 @@ class Request:
         if self.frame_ids:
             return []
         found = residual_files.captures(data_dir, self.start_ms, self.end_ms)
-        return [entry for entry in found if entry.window is None or self._fits(*_names(entry))]
+        return [entry for entry in found if entry.window is None or self._fits(*self._names(entry))]
+
+    def _names(self, entry: Waiting) -> tuple[str | bool | None, ...]:
+        """What `_WINDOWS` is of a frame."""
+        assert entry.window is not None
+        is_beside = entry.visible is not None and self._shows(visible_windows.encode(entry.visible))
+        return entry.window.app_name, entry.window.window_name, entry.window.browser_url, is_beside
 
     def truncate_frames(self, connection: apsw.Connection) -> None:
         """Frames that were still on the screen when the range began: their time ends before it."""
@@ -234,21 +263,13 @@ def has_only_front(database: Database) -> bool:
     return bool(database.column("select 1 from frames where visible_id is null limit 1"))
 
 
-def _names(entry: Waiting) -> tuple[str | None, ...]:
-    """What `_WINDOWS` is of a frame."""
-    assert entry.window is not None
-    window, visible = entry.window, entry.visible
-    beside = None if visible is None else visible_windows.encode(visible)
-    return window.app_name, window.window_name, window.browser_url, beside
-
-
 _ANY = -1  # number of arguments
-_WINDOWS = (
-    "f.app_name, f.window_name, f.browser_url, (select windows from visible_windows where id = f.visible_id)"
-)
+_BESIDE = "f.visible_id in (select id from visible_windows where shows(windows))"  # asked once of each list
+_WINDOWS = f"f.app_name, f.window_name, f.browser_url, {_BESIDE}"
 _ONLY_FRONT = f"""
 select count(*), max(f.captured_ms) from frames f
-where f.visible_id is null and f.id >= :first and f.id < :after and not fits({_WINDOWS})
+where f.id >= :first and f.id < :after and not fits({_WINDOWS})
+    and (f.visible_id is null or {_BESIDE})
 """
 _NEXT = "select id from deletion_request where id > ? order by id limit ?"
 _REACHING = """

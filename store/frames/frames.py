@@ -17,7 +17,7 @@ from store.core import records
 from store.core.database import Database, column, scalar
 from store.core.errors import StoreError, existing
 from store.frames import text_index, visible_windows
-from store.spool.queue import Capture
+from store.spool.queue import PAINTED_OVER, Capture
 
 ID_STEP = 1024
 """Frames that one millisecond can hold."""
@@ -202,13 +202,19 @@ def newest_shown(
         select id from (
             select max(id) as id, 0 as rank from frames
             where id >= :first and id < :after and (focused is null or focused = 1)
-                and case when :apps = '[]' then app_name is not null or source = 'import'
+                and case when :apps = '[]'
+                    then app_name not in (select value from json_each(:painted)) or source = 'import'
                     else app_name in (select value from json_each(:apps)) end
             union all
             select max(id), 1 from frames where id >= :first and id < :after and :apps = '[]'
         ) where id is not null order by rank limit 1
         """,
-        {"first": first, "after": after, "apps": json.dumps(list(app_names))},
+        {
+            "first": first,
+            "after": after,
+            "apps": json.dumps(list(app_names)),
+            "painted": json.dumps(list(PAINTED_OVER)),
+        },
     )
     return found
 

@@ -98,7 +98,9 @@ class HostReceiptAnswer(Answer):
 
 
 class OnlyFrontAnswer(Answer):
-    """Frames that stay and may show what `rules` fit behind the window in front: nobody noted the others."""
+    """Frames that stay and may show it behind the window in front: where nobody noted what is behind, and
+    with `app_name`, which compares the window in front alone, where the app is known to be there.
+    """
 
     frames: int
     until: Timestamp | None = Field(description="When the last of them was captured; null without any.")

@@ -75,7 +75,7 @@ def _say_only_front(only_front: OnlyFront) -> None:
     if only_front.until_ms is not None:
         click.echo(
             f"{count(only_front.frames, 'frame')} until {local_text(only_front.until_ms)} may still show it"
-            " behind another window: of those only the window in front is known"
+            " behind another window: only the window in front of those was compared"
         )
 
 

@@ -88,7 +88,8 @@ def check_capture(data_dir: DataDir) -> Check:
                 "Display", "X", _(state.detail) or state.reason, _("The screen is tried again by itself.")
             )
         monitors = ", ".join(state.monitors) or _("no monitor yet")
-        return Check("Display", "OK", f"{state.state}, {monitors}")
+        cause = f": {state.cause}" if state.cause else ""
+        return Check("Display", "OK", f"{state.state}, {monitors}{cause}")
     if is_sample(data_dir):
         return Check("Display", "--", _("nothing is recorded into a sample week"))
     return Check("Display", "--", _("capture is not running"), _("Start it with `recollect up`."))

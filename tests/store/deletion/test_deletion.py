@@ -376,6 +376,27 @@ def test_a_rule_takes_frames_that_show_its_window_behind_another(
     assert receipts.preview(database, ever).only_front == request.OnlyFront()
 
 
+def test_a_deletion_of_one_app_says_which_frames_may_show_it_behind_another(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    mail = ("mail", "Inbox", None)
+    for n, visible in enumerate(((mail,), (("Code", "main.py", None),), None, (mail,))):
+        put(database, data_dir, NOON_MS + n * SECOND, f"{n}", visible=visible)
+    gone = put(database, data_dir, NOON_MS + 4 * SECOND, "front", app_name="Mail", visible=None)
+    put(database, data_dir, NOON_MS + 60 * SECOND, "later", visible=None)
+    asked = Request(NOON_MS, NOON_MS + 30 * SECOND, "Mail")
+    behind = request.OnlyFront(3, NOON_MS + 3 * SECOND)
+    assert receipts.preview(database, asked).only_front == behind
+    receipt = deletion.delete(database, media, asked)
+    assert (receipt.frames, receipt.verified, receipt.is_whole, receipt.only_front) == (
+        1,
+        True,
+        False,
+        behind,
+    )
+    assert frames.get_many(database, [gone.id]) == {}
+
+
 def test_what_a_slow_rule_may_fit_stays_and_the_receipt_names_the_rule(
     database: Database, data_dir: DataDir, media: Media
 ) -> None:

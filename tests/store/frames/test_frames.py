@@ -12,6 +12,7 @@ from store.core.paths import DataDir
 from store.core.times import MAX_EPOCH_SECONDS, to_ms, to_seconds
 from store.frames import frames
 from store.ocr import readings
+from store.spool.queue import HIDDEN_WINDOW, PRIVATE_WINDOW
 from tests.factories import NOON_MS, store_frame
 
 
@@ -67,7 +68,8 @@ def test_a_range_opens_at_its_newest_frame_that_shows_something(
     assert newest() == hidden.id
     shown = store_frame(database, data_dir, NOON_MS + 1, app_name="Code")
     store_frame(database, data_dir, NOON_MS + 2, app_name="Web", focused=False)
-    store_frame(database, data_dir, NOON_MS + 3, app_name=None)
+    for unnamed in (None, PRIVATE_WINDOW, HIDDEN_WINDOW):
+        store_frame(database, data_dir, NOON_MS + 3, app_name=unnamed)
     assert newest() == newest("Code", "Mail") == shown.id
     assert newest("Mail") is None
     imported = store_frame(database, data_dir, NOON_MS + 4, app_name=None, source="import")

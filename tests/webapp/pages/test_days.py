@@ -186,7 +186,7 @@ def test_pictures_hours_apart_are_moments_without_gaps_and_say_their_line_once(
             start_ms=frame.captured_ms, active_ms=0, app_name=None, kind="picture",
         )  # fmt: skip
     html = words(page(browser, f"{FRIDAY}?tz=UTC"))
-    assert "3 pictures imported · 12:00 – 14:00" in html
+    assert "3 pictures imported · 12:00–14:00" in html
     assert html.count(f"“{LINE}”") == 3
     for untold in (
         "recorded",
