@@ -101,13 +101,29 @@ def remember(database: Database, endpoint: Endpoint) -> None:
     set_preference(database, _key(endpoint), asdict(endpoint.found))
 
 
+def remember_first(database: Database, endpoint: Endpoint) -> None:
+    """Keep which model answers at an address where none is set."""
+    set_preference(database, _first_key(endpoint), endpoint.model)
+
+
+def first_model(database: Database, endpoint: Endpoint) -> str:
+    """The model that answered at an address where none is set; "" for none yet."""
+    kept: str = get_preference(database, _first_key(endpoint), "")
+    return kept
+
+
 def forget(database: Database, endpoint: Endpoint) -> None:
     """Keep no more what was found out of an endpoint."""
     delete_preference(database, _key(endpoint))
+    delete_preference(database, _first_key(endpoint))
 
 
 def _key(endpoint: Endpoint) -> str:
     return f"abilities {public_url(endpoint.base_url)} {endpoint.model}"
+
+
+def _first_key(endpoint: Endpoint) -> str:
+    return f"model at {public_url(endpoint.base_url)}"
 
 
 def find_out(

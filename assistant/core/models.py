@@ -59,9 +59,14 @@ class _Entry:
         return self.as_set.base_url, self.as_set.model
 
     def learn(self, found: Abilities, model: str) -> None:
-        """Take in what was found out at its place, for whoever asks the model from now on, too."""
+        """Take in what was found out at its place, for whoever asks the model from now on, too. One of which
+        only the address was set is called by its model once that is known.
+        """
         self.endpoint = known = replace(self.as_set, model=model or self.as_set.model, found=found)
+        if known.model and known.name == known.host:
+            self.endpoint = known = replace(known, name=known.model)
         if self.model is not None:
+            self.model.name = known.name
             self.model.context_tokens = known.context_tokens
             self.model.format_level = 0 if known.supports_json_schema else max(1, self.model.format_level)
 
@@ -147,7 +152,10 @@ class ChatModels:
         if before is not None and before.as_set == endpoint:
             return before
         known = abilities.remembered(self._database, endpoint) if self._database else endpoint
-        return _Entry(endpoint, known, opened(known, self._waits_s) if known.is_ready else None)
+        entry = _Entry(endpoint, known, opened(known, self._waits_s) if known.is_ready else None)
+        if self._database and not endpoint.model:
+            entry.learn(known.found, abilities.first_model(self._database, endpoint))
+        return entry
 
     @property
     def default(self) -> str:
@@ -166,24 +174,29 @@ class ChatModels:
     @property
     def names(self) -> tuple[str, ...]:
         """Every model that can be asked, `extractive` last."""
-        asked = (name for name, entry in self._entries.items() if entry.model is not None)
+        asked = (entry.endpoint.name for entry in self._entries.values() if entry.model is not None)
         return (*asked, self._extractive.name)
 
     def get(self, name: str | None = None) -> AnyModel:
         """The model of that name, or the default one. Raises `UnknownModel`."""
         chosen = name or self.default
-        entry = self._entries.get(chosen)
+        entry = self._entry_of(chosen)
         if entry is not None and entry.model is not None:
             return entry.model
         if chosen != self._extractive.name:
             raise UnknownModel(chosen, list(self.names))
         return self._extractive
 
+    def _entry_of(self, name: str) -> _Entry | None:
+        """The one of that name, as it was set or as it is called by now."""
+        called = (entry for entry in self._entries.values() if entry.endpoint.name == name)
+        return self._entries.get(name) or next(called, None)
+
     def endpoint(self, name: str) -> Endpoint:
         """Where a model is asked, and what it can do as far as that is known; for unknown names as for
         `extractive`, which is asked nowhere and can do nothing.
         """
-        entry = self._entries.get(name)
+        entry = self._entry_of(name)
         return entry.endpoint if entry else endpoints.built_in("")
 
     def of_provider(self, provider_id: int) -> Endpoint:
@@ -210,7 +223,7 @@ class ChatModels:
         known from before. All who wait for a model wait for one search, `patience_s` at most: it goes on,
         and who comes later knows more. What no answer came to stays unknown, and is tried again later.
         """
-        entry = self._entries.get(name)
+        entry = self._entry_of(name)
         if entry is None or self._database is None or entry.model is None or entry.as_set.key_problem:
             return self.endpoint(name)
         with self._lock:
@@ -229,14 +242,14 @@ class ChatModels:
 
         Raises `StoreError` when a request cannot be noted.
         """
-        entry = self._entries.get(name)
+        entry = self._entry_of(name)
         return None if entry is None else self._report(entry, self.timeout_s, forget=True)
 
     def note_answer(self, name: str, *, without_tools: bool, called_as: Collection[str] = ()) -> None:
         """Keep what an answer showed: that the model was not held to a schema, was asked `without_tools`
         because its endpoint refused them, or wrote all its calls as text (`called_as` has their formats).
         """
-        entry = self._entries.get(name)
+        entry = self._entry_of(name)
         if entry is None or entry.model is None:
             return
         is_loose = entry.model.format_level > 0 and entry.endpoint.supports_json_schema
@@ -274,6 +287,8 @@ class ChatModels:
             if known and found != NOTHING_KNOWN and self._database:
                 try:
                     abilities.remember(self._database, known[0].endpoint)
+                    if not known[0].as_set.model:
+                        abilities.remember_first(self._database, known[0].endpoint)
                 except (StoreError, OSError) as error:  # it is known, until this process ends
                     log.warning("what %s can do could not be kept: %s", entry.as_set.name, error)
 

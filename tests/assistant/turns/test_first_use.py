@@ -107,3 +107,20 @@ def test_who_does_not_wait_leaves_others_the_search(services: TurnServices, stub
     stub.may_show.set()
     endpoint = services.models.find_out(services.models.default, 20)
     assert endpoint is not None and endpoint.supports_tools
+
+
+def test_a_model_of_which_only_the_address_was_set_is_called_by_its_name(
+    services: TurnServices, stub: StubModel, afternoon: Afternoon
+) -> None:
+    """Once that is known; who has its address for a name finds it as well."""
+    afternoon.show(5, "def main(): pass")
+    stub.reply("You wrote code.")
+    address = services.models.default
+    services.models.find_out(address, 60)
+    for name in (None, address, "stub"):
+        *_, final = run_turn(services, asked("What did I do?", mode="auto", model=name))
+        assert isinstance(final, FinalEvent) and final.result.model == "stub"
+    again = ChatModels(ChatSettings(base_url=stub.base_url), {}, database=services.database)
+    for models in (services.models, again):  # also in the next process, before it is asked anything
+        assert [info.name for info in models.describe() if info.is_default] == ["stub"]
+        assert models.get("stub").name == models.get(address).name == "stub"
