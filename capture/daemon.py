@@ -235,8 +235,9 @@ class Daemon:
         kind, identity = self._sources.kind, verdict.identity
         if kind == "screen" and after is not None and identity == Identity():
             identity = Identity(DESKTOP)
-        visible = verdict.visible if kind == "screen" else None  # a picture of a folder may show any
-        candidate = Candidate(shot, identity, due_s, verdict.pages, visible)
+        is_screen = kind == "screen"  # a picture of a folder may show any window
+        visible, places = (verdict.visible, verdict.places) if is_screen else (None, None)
+        candidate = Candidate(shot, identity, due_s, verdict.pages, visible, places)
         self.recorder.record(candidate, activity, kind)
         return verdict
 

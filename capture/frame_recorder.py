@@ -31,7 +31,7 @@ from capture.windows.protocol import Identity
 from store.core.errors import StoreError
 from store.core.settings import CaptureSettings
 from store.core.times import utc_offset_min
-from store.spool.queue import WEBP_OF_CAPTURE, Capture, LookReport, Spool, VisibleWindows
+from store.spool.queue import WEBP_OF_CAPTURE, Capture, LookReport, Spool, VisibleWindows, WindowPlaces
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Candidate:
 
     `due_s` is when the look was due, on a monotonic clock: intervals are counted in due times,
     so that a look that ran late by a few milliseconds does not cost a whole interval. `pages` may be asked
-    for their text; `visible` are the other windows on it (`Capture.visible`).
+    for their text; `visible` are the other windows on it, `places` where all are (`Capture`).
     """
 
     shot: Screenshot
@@ -50,6 +50,7 @@ class Candidate:
     due_s: float
     pages: tuple[PageWindow, ...] = ()
     visible: VisibleWindows | None = None
+    places: WindowPlaces | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +222,7 @@ class FrameRecorder:
             utc_offset_min=utc_offset_min(shot.captured_ms),
             batch_id=self._ledger.batch_id,
             visible=keep.candidate.visible,
+            places=keep.candidate.places,
         )
 
     def _record_lost(self, monitor: str, capture: Capture, error: BaseException) -> None:

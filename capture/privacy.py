@@ -23,7 +23,15 @@ from store.core.settings import PrivacySettings
 from store.privacy.defaults import is_browser, is_told_by_toolbar
 from store.privacy.rules import Decision, RuleSet, load_rules
 from store.spool.page_text import Area
-from store.spool.queue import HIDDEN_WINDOW, PRIVATE_WINDOW, VisibleWindows, is_storable
+from store.spool.queue import (
+    HIDDEN_WINDOW,
+    MAX_PLACES,
+    PRIVATE_WINDOW,
+    UNNAMED,
+    VisibleWindows,
+    WindowPlaces,
+    is_storable,
+)
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +50,7 @@ class Verdict:
     the app of the window, for as long as it lasts. `masks` are on the desktop, in its units. `identity` never
     names a window that is left out. `pages` may be asked for their text: windows that are kept and stood
     still, and no browser's unless it is surely an ordinary one. `visible` are the windows on the picture
-    beside the one in front, None where windows are not known.
+    beside the one in front, `places` where each is; None where windows are not known.
     """
 
     reason: str = ""
@@ -50,6 +58,7 @@ class Verdict:
     identity: Identity = field(default_factory=Identity)
     pages: tuple[PageWindow, ...] = field(default=())
     visible: VisibleWindows | None = None
+    places: WindowPlaces | None = None
     cause: str = ""
 
 
@@ -108,8 +117,11 @@ def judge(
     masks += _carried(masks, [window.places for window in (*before, *after) if len(window.places) > 1])
     if masks and not uncovered(monitor.area, masks):
         return Verdict(reason, cause=cause)  # nothing is left to see
-    identity = identity_on(rules, monitor, monitors, after)
-    return Verdict("", tuple(masks), identity, tuple(pages), _beside(identity, kept))
+    front, is_focused = _front_on(monitor, monitors, after)
+    identity = _identity_of(rules, front, is_focused)
+    visible = _beside(identity, kept)
+    places = _places(monitor, after, front, visible)
+    return Verdict("", tuple(masks), identity, tuple(pages), visible, places)
 
 
 def _cause(window: WindowInfo, decision: Decision) -> str:
@@ -119,12 +131,28 @@ def _cause(window: WindowInfo, decision: Decision) -> str:
 
 def _beside(front: Identity, kept: Iterable[WindowInfo]) -> VisibleWindows:
     """What a later rule can know the other windows on a picture by."""
-    names = {
-        (_as_kept(window.app_name), _as_kept(window.window_name), _as_kept(window.browser_url))
-        for window in kept
-    }
+    names = {_names(window) for window in kept}
     names -= {(front.app_name, front.window_name, front.browser_url), (None, None, None)}
     return tuple(sorted(names, key=lambda window: tuple(text or "" for text in window)))
+
+
+def _names(window: WindowInfo) -> tuple[str | None, str | None, str | None]:
+    return _as_kept(window.app_name), _as_kept(window.window_name), _as_kept(window.browser_url)
+
+
+def _places(
+    monitor: Monitor, windows: Sequence[WindowInfo], front: WindowInfo | None, visible: VisibleWindows
+) -> WindowPlaces:
+    """Where windows are on the picture, so that words are told as those of the window they stand in."""
+    numbers = {names: number for number, names in enumerate(visible, 1)}
+    places = []
+    for window, _ in visible_parts(windows, monitor.area):
+        if window.passed:
+            continue
+        is_menu = front is not None and window.kind == "popup" and window.pid == front.pid
+        number = 0 if window is front or is_menu else numbers.get(_names(window), UNNAMED)
+        places.append((number, *_area(window.rect.common(monitor.area), monitor)))
+    return tuple(places[:MAX_PLACES])
 
 
 def _as_kept(text: str | None) -> str | None:
@@ -173,23 +201,30 @@ def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[Windo
 def identity_on(
     rules: RuleSet, monitor: Monitor, monitors: Sequence[Monitor], windows: Sequence[WindowInfo]
 ) -> Identity:
-    """The window in front on this monitor: the focused one if its home is here, else the topmost.
+    """The window in front on this monitor. Of one that is left out it is told that it is, and no name."""
+    return _identity_of(rules, *_front_on(monitor, monitors, windows))
 
-    Of a window that is left out it is told that it is, and no name.
-    """
+
+def _front_on(
+    monitor: Monitor, monitors: Sequence[Monitor], windows: Sequence[WindowInfo]
+) -> tuple[WindowInfo | None, bool]:
+    """The focused window if its home is here, else the topmost; and whether it is the focused one."""
     shown = [window for window, _ in visible_parts(windows, monitor.area)]
     focused = next((window for window in shown if window.focused), None)
-    if focused is not None and _home(focused, monitors) != monitor:
-        focused = None
-    front = focused or next((w for w in shown if w.kind == "window" and not w.passed), None)
+    if focused is not None and _home(focused, monitors) == monitor:
+        return focused, True
+    return next((w for w in shown if w.kind == "window" and not w.passed), None), False
+
+
+def _identity_of(rules: RuleSet, front: WindowInfo | None, is_focused: bool) -> Identity:
     if front is None:
         return Identity()
     decision = rules.decide_on_screen(front.facts)
     if decision.action != "keep":
         is_told = front.witnessed or is_told_by_toolbar(front.app_name)
         is_private = decision.private == "private" or (decision.reason == "may_be_private" and is_told)
-        return Identity(PRIVATE_WINDOW if is_private else HIDDEN_WINDOW, focused=focused is not None)
-    return Identity(front.app_name, front.window_name, front.browser_url, focused is not None, front.pid)
+        return Identity(PRIVATE_WINDOW if is_private else HIDDEN_WINDOW, focused=is_focused)
+    return Identity(front.app_name, front.window_name, front.browser_url, is_focused, front.pid)
 
 
 def _home(window: WindowInfo, monitors: Sequence[Monitor]) -> Monitor:

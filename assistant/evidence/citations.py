@@ -20,7 +20,9 @@ from assistant.evidence.replies import Quote
 from assistant.language.statements import CITATION
 from assistant.retrieval.retrieval import Entry
 from store.core.database import Database
+from store.frames import visible_windows
 from store.frames.frames import FrameRow
+from store.frames.visible_windows import UNTOLD, OtherWindow, Windows
 from store.ocr import readings
 from store.ocr.readings import Reading, Word
 from store.search.sample import SampledFrame
@@ -36,7 +38,8 @@ class CheckedFrame:
     """What became of the quotes given for a frame. `quote` holds those that were found, in the frame's own
     words, or, when none was, the first that was not, as it was given. `confidence` (0..1) is that of the
     least sure of its words. `misquoted` are all that were not found, `quoted` those that were. `texts` are
-    what was read, as it was read and by rows; none of an unread frame.
+    what was read, as it was read and by rows; none of an unread frame. `beside` is the window that the quotes
+    stand in, where that is another than the one in front.
     """
 
     state: EvidenceState
@@ -48,37 +51,46 @@ class CheckedFrame:
     quoted: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     read_ms: int | None = None
+    beside: OtherWindow | None = None
 
 
 def verify(database: Database, cited: Iterable[Entry], given: Sequence[Quote]) -> list[CheckedFrame]:
     """Every cited entry, checked, in order."""
-    with database.read():
+    with database.read() as connection:
         return [
             checked(
                 entry.frame,
                 readings.current_reading(database, entry.frame.id),
                 [text for name, text in given if name == entry.id and text],
+                visible_windows.windows_of(connection, entry.frame.id),
             )
             for entry in cited
         ]
 
 
-def checked(frame: SampledFrame | FrameRow, reading: Reading | None, given: Sequence[str]) -> CheckedFrame:
+def checked(
+    frame: SampledFrame | FrameRow,
+    reading: Reading | None,
+    given: Sequence[str],
+    windows: Windows = UNTOLD,
+) -> CheckedFrame:
     """Whether a frame says what is quoted from it; `not_checked` when nothing was quoted."""
     read = forms(reading) if reading else ()
     places = {quote: list(_places(frame, read, quote)) for quote in dict.fromkeys(given)}
     found = [place for of_quote in places.values() for place in of_quote]
     quoted = dict.fromkeys(text for text, _, _ in found)
+    boxes = tuple(dict.fromkeys(box for _, boxes, _ in found for box in boxes))
     return CheckedFrame(
         "found" if found else "not_found" if given else "not_checked",
         JOINT.join(quoted) if found else next(iter(given), ""),
-        tuple(dict.fromkeys(box for _, boxes, _ in found for box in boxes)),
+        boxes,
         reading.id if found and reading else None,
         _least_sure(word for _, _, words in found for word in words),
         tuple(quote for quote, of_quote in places.items() if not of_quote),
         tuple(quoted),
         tuple(form.text for form in read),
         reading.read_ms if reading else None,
+        windows.of_all(boxes),
     )
 
 
@@ -130,15 +142,18 @@ _RETRIEVED = CheckedFrame("retrieved")
 
 def _item(entry: Entry, n: int | None, checked: CheckedFrame, zone: tzinfo) -> EvidenceItem:
     frame = entry.frame
+    app_name, window_name, browser_url = checked.beside or (
+        frame.app_name, frame.window_name, frame.browser_url,
+    )  # fmt: skip
     return EvidenceItem(
         n=n,
         frame_id=frame.id,
         captured_ms=frame.captured_ms,
         local_time=local_time(frame.captured_ms, zone),
-        app_name=frame.app_name,
-        window_name=frame.window_name,
-        focused=frame.focused,
-        browser_url=frame.browser_url,
+        app_name=app_name,
+        window_name=window_name,
+        focused=False if checked.beside else frame.focused,
+        browser_url=browser_url,
         snippet=entry.excerpt,
         quote=checked.quote,
         boxes=checked.boxes,

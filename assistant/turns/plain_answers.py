@@ -45,7 +45,7 @@ from store.core import times
 from store.core.database import Database
 from store.embeddings import knn
 from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
-from store.frames import apps
+from store.frames import apps, visible_windows
 from store.frames.activity_intervals import Segment
 from store.ocr import readings
 from store.ocr.readings import Reading
@@ -242,13 +242,29 @@ class _Composing:
     def summary(self) -> Iterator[Item]:
         """Blocks of time: their windows, the one used longest first, and the line that stood most in each."""
         entries = self.retrieval.entries
-        lines = Counter(line for entry in entries for line in set(_forms(entry)))
+        own = self._own_lines(entries)
+        lines = Counter(line for entry in entries for line in set(map(without_figures, own[entry.id])))
         for block in self._blocks():
             inside = [e for e in entries if block.start_ms <= e.frame.captured_ms <= block.end_ms]
             if inside:
-                yield self._block(block, inside, lines)
+                yield self._block(block, inside, own, lines)
 
-    def _block(self, block: Block, inside: Sequence[Entry], lines: Counter[str]) -> Item:
+    def _own_lines(self, entries: Sequence[Entry]) -> dict[str, list[str]]:
+        """The lines of each frame that stand in the window it goes by."""
+        with self.turn.database.read() as connection:
+            texts = {entry.id: readings.front_text(connection, entry.frame.id) for entry in entries}
+        return {
+            name: [line.strip() for line in text[1].split("\n") if line.strip()] if text else []
+            for name, text in texts.items()
+        }
+
+    def _block(
+        self,
+        block: Block,
+        inside: Sequence[Entry],
+        own: Mapping[str, Sequence[str]],
+        lines: Counter[str],
+    ) -> Item:
         """One that cites a frame for whatever it says: its beginning, its end and every window."""
         of_window: dict[tuple[str, str], list[Entry]] = {}
         for entry in inside:
@@ -258,7 +274,7 @@ class _Composing:
         imported = text("imported_picture", self.turn.plan.language) if block.is_imported else ""
         quotes = [
             replace(
-                _standing_out(of_window[w.app_name, w.window_name], lines),
+                _standing_out(of_window[w.app_name, w.window_name], own, lines),
                 where=imported or self._windows([w]),
             )
             for w in shown
@@ -362,9 +378,23 @@ class _Composing:
         if entry.address:
             return self.beside.item(found)
         reading = self._reading(entry)
+        if reading:
+            found, reading = self._in_one_window(found, reading)
         quoted = self._told(found, reading) if reading else [line.text for line in found]
         quotes = (Quote(entry.id, one) for one in dict.fromkeys(quoted))
         return Item(self._when(entry.frame.captured_ms), tuple(quotes))
+
+    def _in_one_window(self, found: Moment, reading: Reading) -> tuple[Moment, Reading]:
+        """Those lines, and of the reading, that stand in the window of the first: a source names one."""
+        with self.turn.database.read() as connection:
+            windows = visible_windows.windows_of(connection, reading.frame_id)
+        first = next((line for line in reading.lines if line.text == found[0].text), None)
+        if first is None or not windows.places:
+            return found, reading
+        owner = windows.beside(first.box)
+        lines = tuple(line for line in reading.lines if windows.beside(line.box) == owner)
+        texts = {line.text for line in lines}
+        return [line for line in found if line.text in texts], replace(reading, lines=lines)
 
     def _told(self, found: Moment, reading: Reading) -> Iterator[str]:
         """The rows and passages that the lines stand in; of a label what stands under it."""
@@ -428,23 +458,21 @@ def _joined(words: Iterable[str]) -> list[str]:
     return joined
 
 
-def _forms(entry: Entry) -> Iterator[str]:
-    return (without_figures(line) for line in entry.frame.text.split("\n") if line.strip())
-
-
-def _standing_out(entries: Sequence[Entry], everywhere: Counter[str]) -> Quote:
+def _standing_out(
+    entries: Sequence[Entry], own: Mapping[str, Sequence[str]], everywhere: Counter[str]
+) -> Quote:
     """The line of a window's frames that says most: one of many words, that came or went while the window was
     shown, and that no other window has; without text, the window's title.
     """
-    inside = Counter(form for entry in entries for form in set(_forms(entry)))
+    inside = Counter(form for entry in entries for form in set(map(without_figures, own[entry.id])))
 
     def worth(line: str) -> float:
         form = without_figures(line)
         words = min(len(form.split()) + len(HAN.findall(form)) / 2, MAX_WORDS)
-        own = inside[form] / everywhere[form]
-        return words * (2 - inside[form] / len(entries)) * own**2
+        share = inside[form] / everywhere[form]
+        return words * (2 - inside[form] / len(entries)) * share**2
 
-    quotes = [Quote(e.id, line.strip()) for e in entries for line in e.frame.text.split("\n") if line.strip()]
+    quotes = [Quote(entry.id, line) for entry in entries for line in own[entry.id]]
     title = entries[0].frame.window_name or entries[0].frame.app_name or ""
     best = max(quotes, key=lambda quote: worth(quote.text), default=Quote(entries[0].id, title))
     return Quote(best.id, excerpt(best.text, limit=MAX_QUOTE_CHARS))

@@ -19,11 +19,12 @@ from urllib.parse import urlsplit
 
 from ingest.reading.urls import CHARACTERS, normalise, trimmed
 from store.core.database import Database
-from store.frames import frames
+from store.frames import frames, visible_windows
 from store.frames.frames import FrameRow
 from store.ocr import readings
-from store.ocr.readings import Line, Reading, Word
+from store.ocr.readings import Line, Word
 from store.privacy.defaults import is_browser
+from store.spool.page_text import Area
 from store.timeline import segments
 
 # A field shows hosts without a scheme, and file names look like hosts (main.rs, setup.py): without a scheme
@@ -34,8 +35,9 @@ _BELIEVED = re.compile(
     r"|id|jp|kr|cn|hk|tw|sg|my|th|vn|au|nz|ca|mx|br|ar|cl|co|za|ng|ke|eg|sa|ae|ir|pk|bd"
 )
 _ALSO_A_WORD_OR_FILE = re.compile(r"app|ai|at|be|cc|id|in|it|me|my|no|pl|pro|us")
-# The part of the screen's height where an address field may be, and how sure its reading must be: no address
-# is in a dictionary, so engines are less sure of one (0.65 to 0.84 of those in Chromium's field read right).
+# How far below the upper edge of a window an address field may be, in parts of the height of the screen, and
+# how sure its reading must be: no address is in a dictionary, so engines are less sure of one (0.65 to 0.84
+# of those in the field of Chromium read right).
 _FIELD_SHARE = 0.12
 _FIELD_CONFIDENCE = 0.6
 
@@ -189,30 +191,34 @@ def _seen(database: Database, frame: FrameRow) -> Seen:
     facts = frame.id, frame.captured_ms, frame.ended_ms, frame.window_name, frame.browser_url
     if reading is None:
         return Seen(*facts, is_read=False)
-    height_px = frame.height_px
+    with database.read() as connection:
+        windows = visible_windows.windows_of(connection, frame.id)
+    window = windows.front or Area(0, 0, frame.width_px, frame.height_px)
+    lines = [line for line in reading.lines if windows.is_front(line.box)]
+    field_end = window.y + frame.height_px * _FIELD_SHARE
     return Seen(
         *facts,
-        address_in(reading.lines, frame.window_name, height_px),
-        _lines_below(reading, height_px * _FIELD_SHARE),
-        _lines_below(reading, height_px / 2),
+        address_in(lines, frame.window_name, field_end),
+        _lines_below(lines, field_end),
+        _lines_below(lines, window.y + window.h / 2),
     )
 
 
-def _lines_below(reading: Reading, y: float) -> frozenset[str]:
-    return frozenset(line.text.casefold() for line in reading.lines if line.box.y > y)
+def _lines_below(lines: Iterable[Line], y: float) -> frozenset[str]:
+    return frozenset(line.text.casefold() for line in lines if line.box.y > y)
 
 
-def address_in(lines: Iterable[Line], title: str | None, height_px: int) -> str | None:
-    """The address in an address field, or None unless there is exactly one plausible.
+def address_in(lines: Iterable[Line], title: str | None, end_y: float) -> str | None:
+    """The address in an address field above `end_y`, or None unless there is exactly one plausible.
 
-    Only the top of the picture is looked at, only words of some confidence count, and two different hosts
-    there mean that nobody knows which one is the field's. An address that stands there twice is completed
-    in the field and suggested below it; but one in the window's title is a tab's.
+    Only words of some confidence count, and two different hosts there mean that nobody knows which one is
+    the field's. An address that stands there twice is completed in the field and suggested below it; but one
+    in the window's title is a tab's.
     """
     found = [
         (url, word.text)
         for line in lines
-        if line.box.y + line.box.h / 2 <= height_px * _FIELD_SHARE
+        if line.box.y + line.box.h / 2 <= end_y
         for word in line.words
         if (word.confidence or 0) >= _FIELD_CONFIDENCE and (url := _in_field(word)) is not None
     ]

@@ -81,6 +81,7 @@ class FrameRow:
     preview_bytes: int | None = None
     host: str = ""
     visible_id: int | None = None
+    window_places: str | None = None
 
     @property
     def status(self) -> FrameStatus:
@@ -300,6 +301,7 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
     times = {"ended_ms": capture.captured_ms, "stored_ms": now_ms}
     if capture.visible is not None:
         told["visible_id"] = visible_windows.keep(connection, capture.visible)
+        told["window_places"] = visible_windows.encode_places(capture.places)
     records.insert(connection, "frames", id=frame_id, **told, **asdict(still), **times)
     text_index.add(connection, frame_id)
     record_outcome(connection, capture.capture_id, "stored", capture.captured_ms, frame_id)

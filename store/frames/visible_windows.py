@@ -1,18 +1,25 @@
-"""The windows in view on a frame beside the one in front.
+"""The windows in view on a frame beside the one in front, and where each of them is.
 
 A list of them is kept once, for all frames that show the same; a trigger removes that of no frame
-(``migrations/017_visible_windows.sql``).
+(``migrations/017_visible_windows.sql``). A frame goes by the window in front; what stands in another one is
+that one's (`Windows.beside`).
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 import apsw
 
 from store.core.database import Database, scalar
 from store.privacy.rules import RuleSet
-from store.spool.queue import VisibleWindows, visible_windows_of
+from store.spool.page_text import Area
+from store.spool.queue import VisibleWindows, WindowPlaces, visible_windows_of, window_places_of
+
+_ACROSS = (0.1, 0.5, 0.9)  # of a line's width: it may be read across the edge of a window
 
 
 def encode(windows: VisibleWindows) -> str:
@@ -45,3 +52,74 @@ def permits(database: Database, rules: RuleSet, frame_id: int, front: tuple[str 
 
 
 _OF_FRAME = "select windows from visible_windows where id = (select visible_id from frames where id = ?)"
+
+
+def encode_places(places: WindowPlaces | None) -> str | None:
+    """As they are stored with the frame."""
+    return None if places is None else json.dumps(places, separators=(",", ":"))
+
+
+OtherWindow = tuple[str | None, str | None, str | None]
+"""(app, title, address) of a window that is not the one in front."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of one frame, and whose a place on it is."""
+
+    places: WindowPlaces = ()
+    named: VisibleWindows = ()
+
+    @property
+    def front(self) -> Area | None:
+        """The window in front without its menus."""
+        own = (Area(*place[1:]) for place in self.places if place[0] == 0)
+        return max(own, key=lambda area: area.w * area.h, default=None)
+
+    def is_front(self, box: Area) -> bool:
+        """Whether all of a line stands in the window in front, or where no window is."""
+        return not any(self._owners(box))
+
+    def beside(self, box: Area) -> OtherWindow | None:
+        """The other window that most of a line stands in; without a name where nobody named it."""
+        [(number, _)] = Counter(self._owners(box)).most_common(1)
+        if number == 0:
+            return None
+        return self.named[number - 1] if 0 < number <= len(self.named) else (None, None, None)
+
+    def of_all(self, boxes: Iterable[Area]) -> OtherWindow | None:
+        """The one other window that all of some lines stand in."""
+        owners = {self.beside(box) for box in boxes}
+        return owners.pop() if len(owners) == 1 else None
+
+    def _owners(self, box: Area) -> list[int]:
+        return [self._owner(box.x + box.w * share, box.y + box.h / 2) for share in _ACROSS]
+
+    def _owner(self, x: float, y: float) -> int:
+        inside = (n for n, left, top, w, h in self.places if left <= x < left + w and top <= y < top + h)
+        return next(inside, 0)
+
+
+UNTOLD = Windows()
+
+
+def windows_of(connection: apsw.Connection, frame_id: int) -> Windows:
+    """Whose the places on a frame are: all of the window in front where nobody told."""
+    sql = """
+        select f.window_places, v.windows from frames f left join visible_windows v on v.id = f.visible_id
+        where f.id = ?
+    """
+    places, windows = connection.execute(sql, (frame_id,)).fetchone() or (None, None)
+    if places is None:
+        return UNTOLD
+    return Windows(_decode_places(places), decode(windows) if windows else ())
+
+
+def lies_beside(window_places: str | None, boxes: Collection[Area]) -> bool:
+    """Whether all of some lines stand in other windows, by what a row of `frames` says."""
+    windows = UNTOLD if window_places is None else Windows(_decode_places(window_places))
+    return bool(boxes) and all(windows.beside(box) is not None for box in boxes)
+
+
+def _decode_places(text: str) -> WindowPlaces:
+    return window_places_of(json.loads(text))

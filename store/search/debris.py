@@ -49,12 +49,8 @@ def block(shown: Snippet, places: Sequence[Place]) -> list[Span]:
 
     They are what is highlighted, or the first line, and what stands below or beside what stays.
     """
-    lines = [
-        (place, (max(place.start - shown.start, 0), min(place.end - shown.start, len(shown.text))))
-        for place in places
-        if place.start < shown.start + len(shown.text) and place.end > shown.start
-    ]
-    kept = [line for line in lines if _is_marked(shown, line[1])] or lines[:1]
+    lines = _lines_of(shown, places)
+    kept = _leading(shown, lines)
     others = [
         line
         for line in lines
@@ -66,6 +62,24 @@ def block(shown: Snippet, places: Sequence[Place]) -> list[Span]:
         kept = kept + joining
         others = [line for line in others if line not in joining]
     return sorted(span for _, span in kept)
+
+
+def marked(shown: Snippet, places: Sequence[Place]) -> list[Place]:
+    """The lines of a reading that are highlighted in a piece of it, or the first one of the piece."""
+    return [place for place, _ in _leading(shown, _lines_of(shown, places))]
+
+
+def _leading(shown: Snippet, lines: list[tuple[Place, Span]]) -> list[tuple[Place, Span]]:
+    return [line for line in lines if _is_marked(shown, line[1])] or lines[:1]
+
+
+def _lines_of(shown: Snippet, places: Sequence[Place]) -> list[tuple[Place, Span]]:
+    """The lines of a reading in a piece of it, each with its span there."""
+    return [
+        (place, (max(place.start - shown.start, 0), min(place.end - shown.start, len(shown.text))))
+        for place in places
+        if place.start < shown.start + len(shown.text) and place.end > shown.start
+    ]
 
 
 def _adjoin(one: Area, other: Area) -> bool:

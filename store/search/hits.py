@@ -20,10 +20,11 @@ from store.core import tokenizer
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.embeddings.knn import Near
-from store.frames import frames
+from store.frames import frames, visible_windows
 from store.frames.frames import FrameRow, FrameStatus, captured_ms_of
+from store.frames.visible_windows import OtherWindow
 from store.ocr import readings
-from store.search.debris import block, without_debris
+from store.search.debris import block, marked, without_debris
 from store.search.fuzzy import MatchKind
 from store.search.query import Query
 from store.search.snippet import Snippet, of_chunk, snippet
@@ -49,6 +50,13 @@ class Hit:
     alike: tuple[int, ...] = ()
     """Further frames of the same run of look-alikes, in order of time; see `folded`."""
     host: str = ""
+    beside: OtherWindow | None = None
+    """The window that the snippet stands in, where that is another than the one in front."""
+
+    @property
+    def shown_in(self) -> OtherWindow:
+        """(app, title, address) of the window that the snippet stands in."""
+        return self.beside or (self.app_name, self.window_name, self.browser_url)
 
     @property
     def span_ms(self) -> tuple[int, int]:
@@ -76,11 +84,11 @@ def of_rows(
         nearby = near.get(row.id)
         matched = (*([kind] if has_words else []), *(["meaning"] if nearby else []))
         frame = found[row.id]
-        shown = _shown(connection, asked, frame, None if has_words else nearby)
+        shown, beside = _shown(connection, asked, frame, None if has_words else nearby)
         yield Hit(
             frame.id, frame.captured_ms, frame.app_name, frame.window_name, frame.browser_url, frame.focused,
             frame.monitor, shown.text, shown.highlights, row.score, matched, frame.status,
-            host=frame.host,
+            host=frame.host, beside=beside,
         )  # fmt: skip
 
 
@@ -100,7 +108,7 @@ def folded(hits: Iterable[Hit], limit: int) -> tuple[list[Hit], int]:
     taken = 0
     for hit in hits:
         # What is near in meaning alone is a group of its own.
-        place = (hit.app_name, hit.window_name, hit.browser_url, hit.matched == ("meaning",))
+        place = (hit.app_name, hit.window_name, hit.browser_url, hit.beside, hit.matched == ("meaning",))
         words, at_ms = _matched_words(hit), hit.captured_ms
         run = next((run for run in places.get(place, ()) if run.continues(at_ms, words)), None)
         if run is not None:
@@ -141,14 +149,22 @@ def _matched_words(hit: Hit) -> frozenset[str]:
     return frozenset(token.text for line in lines for token in tokenizer.tokens(line))
 
 
-def _shown(connection: apsw.Connection, asked: Query, frame: FrameRow, near: Near | None) -> Snippet:
-    """The piece with the words; of a frame found by meaning alone, the chunk that was nearest."""
+def _shown(
+    connection: apsw.Connection, asked: Query, frame: FrameRow, near: Near | None
+) -> tuple[Snippet, OtherWindow | None]:
+    """The piece with the words; of a frame found by meaning alone, the chunk that was nearest. And the window
+    that it stands in, where that is not the one in front.
+    """
     sql = "select text, layout from readings where frame_id = ? and is_current = 1"
     text, layout = connection.execute(sql, (frame.id,)).fetchone() or ("", None)
     told = frame.window_name, frame.browser_url
     shown = of_chunk(text, near.start, near.end, told) if near is not None else snippet(text, asked, told)
-    lines = block(shown, list(readings.places(layout))) if layout else []
-    return without_debris(shown, readings.doubts(connection, frame.id, shown.start), lines)
+    lines = list(readings.places(layout)) if layout else []
+    piece = without_debris(shown, readings.doubts(connection, frame.id, shown.start), block(shown, lines))
+    boxes = [line.box for line in marked(shown, lines)]
+    if not visible_windows.lies_beside(frame.window_places, boxes):
+        return piece, None
+    return piece, visible_windows.windows_of(connection, frame.id).of_all(boxes)
 
 
 _MAX_CHARS = 4_096

@@ -69,6 +69,12 @@ NO_APPS = PAINTED_OVER | {DESKTOP}
 
 VisibleWindows = tuple[tuple[str | None, str | None, str | None], ...]
 """(app, title, address) of windows, each once and in alphabetical order."""
+WindowPlaces = tuple[tuple[int, int, int, int, int], ...]
+"""(number, x, y, width, height) of the windows on a picture in its pixels, topmost first. Number 0 is the one
+in front with its menus, n the n-th of `Capture.visible`, `UNNAMED` one that nobody names.
+"""
+UNNAMED = -1
+MAX_PLACES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,7 @@ class Capture:
     host: str = ""  # the machine that handed it in; "" for this one
     host_deletion_id: int | None = None  # deletions up to this one were carried out there
     visible: VisibleWindows | None = None  # on the picture, beside the one in front; None where nobody told
+    places: WindowPlaces | None = None  # where each of them is
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +327,16 @@ def visible_windows_of(value: Any) -> VisibleWindows:
     return cast(VisibleWindows, windows)
 
 
+def window_places_of(value: Any) -> WindowPlaces:
+    """What `Capture.places` was written as. Raises `ValueError`."""
+    if not isinstance(value, list) or len(value) > MAX_PLACES:
+        raise ValueError(f"places must be a list of at most {MAX_PLACES}")
+    places = tuple(tuple(place) if isinstance(place, list) else () for place in value)
+    if not all(len(place) == 5 and all(type(number) is int for number in place) for place in places):
+        raise ValueError("a place must be [number, x, y, width, height]")
+    return cast(WindowPlaces, places)
+
+
 def _name_of(record: Capture | LookReport) -> str:
     if isinstance(record, Capture):
         uuid.UUID(record.capture_id)  # the name becomes a path: nothing but a UUID may enter
@@ -382,6 +399,8 @@ def _decode(folder: Path) -> Capture | LookReport:
         if kind == "capture":
             if document.get("visible") is not None:
                 document["visible"] = visible_windows_of(document["visible"])
+            if document.get("places") is not None:
+                document["places"] = window_places_of(document["places"])
             capture = Capture(**document)
             uuid.UUID(capture.capture_id)
             if capture.image_type not in IMAGE_NAMES:

@@ -15,7 +15,7 @@ from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.rules import Rule, RuleSet
-from store.spool.queue import HIDDEN_WINDOW, PRIVATE_WINDOW
+from store.spool.queue import HIDDEN_WINDOW, PRIVATE_WINDOW, UNNAMED
 from tests.capture.fakes import MONITOR, SECOND, all_text, screen, window
 from tests.factories import save_rules
 from tests.meanwhile import meanwhile
@@ -146,6 +146,20 @@ def test_each_monitor_has_its_own_truth(
 ) -> None:
     """The focused window's name is never written onto another monitor's picture."""
     assert judge(RuleSet(), monitor, BOTH, windows, windows).identity == expected
+
+
+def test_where_each_window_is_is_told_with_the_picture() -> None:
+    menu = window("Code", None, rect=Rect(30, 30, 40, 90), kind="popup", focused=False)
+    shell = window("XTerm", "shell", rect=Rect(-20, 0, 120, 100), pid=2, focused=False)
+    vault = window("Vault", "passwords", rect=Rect(200, 0, 20, 20), pid=3, focused=False)
+    front = window("Code", "main.py", rect=Rect(20, 20, 100, 120), opaque=True)
+    covered = window("Mail", "Inbox", rect=Rect(40, 40, 10, 10), pid=4, focused=False)
+    windows = (menu, front, shell, covered, vault)
+    found = judge(MASKED, MONITOR, BOTH, windows, windows)
+    assert found.visible is not None and found.places is not None
+    number = 1 + found.visible.index(("XTerm", "shell", None))
+    assert found.places[:3] == ((0, 30, 30, 40, 90), (0, 20, 20, 100, 120), (number, 0, 0, 100, 100))
+    assert found.places[3:] == ((UNNAMED, 200, 0, 20, 20),)  # painted over, and without a name
 
 
 @for_each(

@@ -183,7 +183,7 @@ def _print_page(page: Page) -> None:
         if by_words and page.mode == "hybrid" and hit.matched == ("meaning",):
             by_words = False
             click.echo("near in meaning:")
-        window = " · ".join(part for part in (hit.host, hit.app_name, hit.window_name) if part)
+        window = " · ".join(part for part in (hit.host, *hit.shown_in[:2]) if part)
         click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}{_run(hit)}")
         if hit.snippet:
             click.echo(f"    {' '.join(hit.snippet.split())}")

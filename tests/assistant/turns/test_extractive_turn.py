@@ -176,6 +176,25 @@ def test_no_time_is_told_by_a_window_that_whoever_asks_may_not_know_of(
     assert answer(kept_back, request).end_ms == NOW_MS
 
 
+def test_what_stands_in_another_window_is_quoted_as_of_that_one(ask: Ask, afternoon: Afternoon) -> None:
+    text = "marmalade for aunt Hilda\nthe ferry captain reports nine centimetres at the northern pier"
+    for minute in range(3):
+        afternoon.show(
+            minute, text, app_name="Mousepad", window_name="shopping", focused=True,
+            visible=(("Zathura", "tides.pdf", None),), places=((0, 0, 0, 900, 18), (1, 0, 18, 900, 500)),
+        )  # fmt: skip
+    result = ask("What does the ferry captain report?", model="extractive")
+    cited = [item for item in result.evidence if item.n is not None]
+    assert {(item.app_name, item.window_name, item.focused) for item in cited} == {
+        ("Zathura", "tides.pdf", False)
+    }
+    own = ask("What is for aunt Hilda?", model="extractive").evidence
+    assert {(item.app_name, item.focused) for item in own if item.n is not None} == {("Mousepad", True)}
+    summary = ask("What did I do this afternoon?", model="extractive").answer_md
+    assert "Mousepad “shopping” “marmalade for aunt Hilda”" in summary
+    assert "ferry" not in summary
+
+
 def test_over_several_days_every_clock_time_has_its_day(ask: Ask, afternoon: Afternoon) -> None:
     days = 24 * 60
     for at in (1, -3 * days, -365 * days):

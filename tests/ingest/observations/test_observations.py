@@ -127,6 +127,20 @@ def test_what_was_on_a_monitor_without_the_focus_is_not_what_was_done(
     assert everything(database) == []
 
 
+def test_what_stood_in_another_window_is_not_told_of_the_one_in_front(
+    database: Database, shoot: Shoot, clock: Clock
+) -> None:
+    paper, own = "The ferry captain reports nine centimetres", "Buy gooseberry marmalade for aunt Hilda"
+    for n in range(2):
+        shoot(
+            NOON_MS + n * MINUTE, f"{own}\n{paper}", app_name="Mousepad", window_name="shopping",
+            visible=(("Zathura", "tides.pdf", None),), places=((0, 0, 0, 800, 18), (1, 0, 18, 800, 500)),
+        )  # fmt: skip
+    derive(database, clock)
+    [one] = everything(database)
+    assert [fact.text for fact in one.facts] == [own]
+
+
 NO_WINDOW = {"app_name": None, "window_name": None, "focused": None, "monitor": ""}
 
 

@@ -49,7 +49,7 @@ def line(*texts: str, y: int = 60, confidence: float = 0.95) -> Line:
     ],
 )
 def test_an_address_field_is_read_only_when_plausible(lines: list[Line], expected: str | None) -> None:
-    assert address_in(lines, "Harbour.org: moorings and fees", 1080) == expected
+    assert address_in(lines, "Harbour.org: moorings and fees", 0.12 * 1080) == expected
 
 
 HARBOUR, BAKERY, LIBRARY = "https://harbour.org/fees", "https://bakery.org/", "https://library.org/b"

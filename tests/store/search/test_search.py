@@ -380,3 +380,18 @@ def test_a_deadline_stops_the_search_and_the_connection_lives_on(database: Datab
 def test_a_page_that_cannot_be_is_refused(database: Database, limit: int, offset: int) -> None:
     with pytest.raises(ValueError, match="limit must be at least 1"):
         search(database, "", ALWAYS, limit=limit, offset=offset)
+
+
+def test_a_hit_says_in_which_window_its_piece_stands(database: Database) -> None:
+    paper = ("Zathura", "tides.pdf", None)
+    with database.write() as connection:
+        add_frame(
+            connection, "plums for aunt Hilda\nthe ferry captain", app_name="Mousepad", window_name="list",
+            browser_url=None, visible=(paper,), places=((0, 0, 0, 900, 18), (1, 0, 18, 900, 500)),
+        )  # fmt: skip
+    (ferry,) = search(database, "ferry", ALWAYS).hits
+    (plums,) = search(database, "plums", ALWAYS).hits
+    assert (ferry.beside, ferry.shown_in) == (paper, paper)
+    assert (plums.beside, plums.shown_in) == (None, ("Mousepad", "list", None))
+    (both,) = search(database, "plums captain", ALWAYS).hits
+    assert both.beside is None

@@ -252,3 +252,12 @@ def test_a_page_says_why_a_question_finds_nothing_or_too_much(
     assert "url=" in asked or "No frame was captured" not in found
     shoot(1, browser_url="https://notes.example/a")
     assert "has a known address" not in words(page(visitor, f"/search?{asked}"))
+
+
+def test_a_card_names_the_window_that_its_words_stand_in(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(
+        0, "plums\nthe ferry captain", app_name="Mousepad", window_name="shopping",
+        visible=(("Zathura", "tides.pdf", None),), places=((0, 0, 0, 900, 18), (1, 0, 18, 900, 500)),
+    )  # fmt: skip
+    assert "Zathura tides.pdf · beside Mousepad" in words(page(visitor, "/search?q=ferry"))
+    assert "beside" not in words(page(visitor, "/search?q=plums"))

@@ -58,6 +58,7 @@ class Card:
     app: str
     window: Markup
     url: Markup  # "" where the words are not in it
+    beside: str  # the app in front, where the snippet stands in another window
     snippet: Markup
     crop: Box | None  # around the first of the words on the picture, None where they are not on it
     boxes: tuple[Box, ...]
@@ -151,12 +152,14 @@ def _cards(database: Database, asked: SearchRequest, found: Page) -> list[tuple[
         is_near = found.mode == "hybrid" and hit.matched == ("meaning",)
         boxes = () if is_near else marked_boxes(database, frame, parsed)
         run = sorted({hit.frame_id, *hit.alike}) if hit.alike else ()
+        app_name, window_name, url = hit.shown_in
         card = Card(
             frame=frame,
-            colour_slot=slots.get(frame.app_name or ""),
-            app=clean_text(formatting.app_name(frame.app_name)),
-            window=_marked(frame.window_name, parsed),
-            url=_marked(frame.browser_url, parsed) if spans(frame.browser_url or "", parsed) else Markup(""),
+            colour_slot=slots.get(app_name or ""),
+            app=clean_text(formatting.app_name(app_name)),
+            window=_marked(window_name, parsed),
+            url=_marked(url, parsed) if spans(url or "", parsed) else Markup(""),
+            beside=clean_text(formatting.app_name(frame.app_name)) if hit.beside else "",
             snippet=markdown.highlight(hit.snippet, hit.highlights),
             crop=crop_around(boxes[:1], frame.width_px, frame.height_px, *_CROP_PX),
             boxes=boxes,
