@@ -108,7 +108,7 @@ def particulars(sentence: str, language: str) -> list[Particular]:
     has_signs = is_in_signs(rest, language)
     found += _names(rest, sentence, language, has_signs)
     signs = family_names(rest) if has_signs else (run.span() for run in _CJK_RUN.finditer(rest))
-    found += (Particular(*span, "name", sentence[slice(*span)]) for span in signs)
+    found += (Particular(*span, "name", sentence[slice(*span)], language=language) for span in signs)
     return sorted(found, key=lambda particular: particular.start)
 
 
@@ -229,7 +229,7 @@ class Screen:
             return self._shown.holds(particular.value) or self._shown.rounds_to(particular.value)
         if particular.kind == "name":
             if _CJK_RUN.match(particular.text):
-                return self._signs.has_family(particular.text)
+                return self._signs.has_family(particular.text, particular.language)
             has_word = self.has_word(particular.text) or self._has_misread(particular.text)
             return has_word or self._has_otherwise(particular)
         return self.has_text(particular.text)

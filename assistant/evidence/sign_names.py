@@ -4,14 +4,15 @@ A name is *altered* when what is around it on the frame stands in the sentence w
 in an altered quote: one sign anywhere ("王建军" beside "王建国", "司机孟师傅" beside "司机马师傅"), or up
 to three at the head of a run ("北海市法院" beside "南京市法院"). An end of the run counts as a sign that
 stays. What was put in is no word of grammar, and what stays is no word that the frame has elsewhere, too.
-That needs no dictionary. A wholly different name is told in Japanese only, where family names are long
-enough to be known: the two thousand commonest.
+That needs no dictionary. A wholly different name is told in Japanese only, before an honorific, and where
+family names are long enough to be known: the two thousand commonest.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -30,6 +31,9 @@ MOST_ALTERED = 3
 AROUND = 4
 """Signs and ends of a run that stay around those that are altered."""
 
+AROUND_IN_KANA = 6
+"""The same where a sentence has kana: there another sign in a run of Han mostly makes another word."""
+
 MOST_AROUND = 8
 """So far around them is looked."""
 
@@ -41,15 +45,28 @@ _KANA = re.compile("[\u3041-\u30fa]")
 _HAN_RUN = re.compile("[々\u3400-\u4dbf\u4e00-\u9fff]+")
 _RUN = re.compile(f"[々{CJK}]+")
 _HIRAGANA = {sign: sign - 0x60 for sign in range(0x30A1, 0x30F7)}
+_HONOURED = re.compile(
+    "(?<![おごー々\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff])"
+    "([ー\u30a1-\u30fa]{2,9}|[々\u3400-\u4dbf\u4e00-\u9fff]{1,4})(?=さん|さま|くん|ちゃん)"
+)
+"""A name before an honorific, but not "okyakusan", a customer; a longer run says what somebody is, too."""
+_SPELLINGS = {"B": "BV", "H": "HF", "K": "KCQ", "R": "RL", "S": "SC", "T": "TC", "U": "UW", "Z": "ZJG"}
+"""Letters that a name in kana may begin with in Latin ones, by that of its first sign's name in Unicode."""
+_CAPITAL = re.compile(r"(?<![^\W_])[A-Z](?=[a-z])")
 _SPACE = re.compile(r"[^\S\n]")
 
 
 def family_names(text: str) -> Iterator[Span]:
-    """Where a Japanese sentence has family names: at the beginning of a run of Han."""
-    for run in _HAN_RUN.finditer(text) if _KANA.search(text) else ():
+    """Where a Japanese sentence has names: before an honorific, and family names at the head of a run."""
+    if not _KANA.search(text):
+        return
+    for run in _HAN_RUN.finditer(text):
         name = next((run[0][:size] for size in (4, 3, 2) if run[0][:size] in _family_names()), "")
         if name:
             yield run.start(), run.start() + len(name)
+    for found in _HONOURED.finditer(text):
+        if found[1] not in _family_names():
+            yield found.span(1)
 
 
 class _Place(NamedTuple):
@@ -65,9 +82,9 @@ class Signs:
 
     def __init__(self, texts: Iterable[str]) -> None:
         text = flattened("\n".join(texts))
-        self.text = _SPACE.sub("", text)
+        self._spaced, self.text = text, _SPACE.sub("", text)
         self._folded = self.text.translate(_HIRAGANA).casefold()
-        self.has_kana = bool(_KANA.search(text))
+        self.has_kana, self.has_han = bool(_KANA.search(text)), bool(_HAN_RUN.search(text))
         self._runs = dict.fromkeys(_RUN.findall(text))
 
     @cached_property
@@ -88,25 +105,35 @@ class Signs:
                 _note(inside, run[at - 1 : at + 2 : 2], _Place(run, at, at + 1))
         return inside
 
-    def has_family(self, name: str) -> bool:
+    def has_family(self, name: str, language: str) -> bool:
         """Whether a name is here; a family name of Japan in Han, kana or Latin letters, and without kana here
-        nobody knows.
+        nobody knows. Of one in katakana nobody does, either, where a word in Latin letters begins as it may.
         """
-        if name in self.text or name not in _family_names():
-            return name in self.text
-        return not self.has_kana or any(map(self._folded.__contains__, _family_names()[name]))
+        if name in self.text:
+            return True
+        if name in _family_names():
+            return not self.has_kana or any(map(self._folded.__contains__, _family_names()[name]))
+        if language != "ja" or _HAN_RUN.match(name):
+            return language == "ja" and not self.has_han
+        if name.translate(_HIRAGANA) in self._folded:
+            return True
+        sound = unicodedata.name(name[0], name).split()[-1][0]
+        return not self.has_kana or not self._initials.isdisjoint(_SPELLINGS.get(sound, sound))
+
+    @cached_property
+    def _initials(self) -> set[str]:
+        return set(_CAPITAL.findall(self._spaced))
 
     def altered(self, text: str) -> Iterator[Span]:
-        """Where a text has names of the screen otherwise. None with kana, where another sign in a run of
-        Han mostly makes another word for the same.
-        """
-        for run in () if _KANA.search(text) else _RUN.finditer(flattened(text)):
+        """Where a text has names of the screen otherwise."""
+        around = AROUND_IN_KANA if _KANA.search(text) else AROUND
+        for run in _RUN.finditer(flattened(text)):
             for at, place in self._alike(run[0]):
                 pairs = zip(run[0][at : at + MOST_ALTERED], place.run[place.at : place.end], strict=False)
                 is_other = all(
                     said != sign and _may_name(said) and _NAMED.match(sign) for said, sign in pairs
                 )
-                if is_other and (span := self._around(run[0], at, place)):
+                if is_other and (span := self._around(run[0], at, place, around)):
                     yield run.start() + span[0], run.start() + span[1]
 
     def _alike(self, run: str) -> Iterator[tuple[int, _Place]]:
@@ -121,7 +148,7 @@ class Signs:
                 if at < len(run) - 1 and self._may_end(run, at + 1):
                     yield from ((at, place) for place in self._inside.get(run[at - 1], ()))
 
-    def _around(self, run: str, at: int, place: _Place) -> Span | None:
+    def _around(self, run: str, at: int, place: _Place, around: int) -> Span | None:
         """The stretch of a run that is altered: the signs at a place with what stays around them."""
         last = at + place.end - place.at
         before = shared(_behind(run, at), _behind(place.run, place.at))
@@ -130,7 +157,7 @@ class Signs:
         opens = before == place.at and _opens(run, start)
         closes = place.end + after == len(place.run) and self._may_end(run, end)
         telling = sum(map(_may_name, run[start:at] + run[last:end]))
-        if telling + opens + closes < AROUND or before + after < 2 * (last - at):
+        if telling + opens + closes < around or before + after < 2 * (last - at):
             return None
         stays = max(run[start:at], run[last:end], key=len)
         is_word = self.text.count(stays) > self.text.count(place.run[place.at - before : place.end + after])
