@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from ingest.reading.urls import CHARACTERS, normalise, trimmed
@@ -40,6 +40,7 @@ _ALSO_A_WORD_OR_FILE = re.compile(r"app|ai|at|be|cc|id|in|it|me|my|no|pl|pro|us"
 # of those in the field of Chromium read right).
 _FIELD_SHARE = 0.12
 _FIELD_CONFIDENCE = 0.6
+_SUGGESTED_BELOW = 4  # times the height of what is typed
 
 SETTLED_MS = 5_000
 """A page that has not come by then, though its address stands above another one, is rare."""
@@ -52,8 +53,8 @@ _SAME, _OTHER, _UNKNOWN = 0.9, 0.4, 0.5  # of the lines
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What tells of the page on a frame: the window's title, the address that is known, the one that stands
-    in the field, and the lines of the page: all of them, and those in the lower half, which no list of
-    suggestions covers.
+    in the field (in `faint` where its reading is not sure), and the lines of the page: all of them, and those
+    in the lower half, which no list of suggestions covers.
     """
 
     id: int
@@ -65,10 +66,15 @@ class Seen:
     lines: frozenset[str] = frozenset()
     lower_lines: frozenset[str] = frozenset()
     is_read: bool = True
+    faint: str | None = None
 
     @property
     def address(self) -> str | None:
         return self.url or self.in_field
+
+    def bears(self, address: str | None) -> bool:
+        """Whether this address stands there. What is read faintly bears out what is read well elsewhere."""
+        return self.address == address or (self.address is None and self.faint == address)
 
 
 class _Page:
@@ -77,20 +83,26 @@ class _Page:
     def __init__(self, first: Seen, address: str | None, before: _Page | None) -> None:
         self.frames = [first]
         self.address = address
+        self._came_with = first.faint
         # The last frames of the page before may bear the title of this one already.
         self._is_titled = before is None or first.title not in {seen.title for seen in before.at_rest}
 
     @property
     def at_rest(self) -> list[Seen]:
         """Those with its address in the field, or with none where it came without one."""
-        return [seen for seen in self.frames if seen.address == self.address]
+        return [seen for seen in self.frames if seen.bears(self.address)]
+
+    def add(self, seen: Seen) -> None:
+        self.frames.append(seen)
+        if self.address is None and seen.in_field is not None and self._came_with == seen.in_field:
+            self.address = seen.in_field
 
     def is_left_at(self, seen: Seen) -> bool:
         """Whether this frame shows another page. An address alone does not say so, nor a title that blinks
         above the same lines.
         """
         last = self.frames[-1]
-        if self.address is not None and seen.address == self.address:
+        if self.address is not None and seen.bears(self.address):
             return False
         if seen.url is not None:
             return True
@@ -110,22 +122,26 @@ class _Page:
         others = [seen for seen in self.frames if seen.address not in (None, self.address, next_address)]
         if self.address is None or (not self._is_told and _time(at_rest) <= _time(others)):
             return
+        shown = list(self._shown())
         settled_ms = self.frames[0].captured_ms + SETTLED_MS
         # A new tab may bear the address before the page comes, and its title is another one.
-        titles = {seen.title for seen in at_rest if seen.url or seen.ended_ms >= settled_ms}
+        titles = {seen.title for seen in shown if seen.url or seen.ended_ms >= settled_ms}
         if following and self._is_titled:
             titles.add(at_rest[-1].title)
-        shown: list[Seen] = []
+        yield from (seen.id for seen in shown if seen.title in titles)
+
+    def _shown(self) -> Iterator[Seen]:
+        """The frames that bear this address, or go on with the page of one that does."""
+        known: list[Seen] = []
         is_doubted = False
         for seen in self.frames:
-            if seen.address == self.address:
+            if seen.bears(self.address):
                 is_doubted = False
-            elif not any(_goes_on(before, seen, is_doubted=is_doubted) for before in shown):
+            elif not any(_goes_on(before, seen, is_doubted=is_doubted) for before in known):
                 is_doubted |= seen.in_field is not None
                 continue
-            shown.append(seen)
-            if seen.title in titles:
-                yield seen.id
+            known.append(seen)
+            yield seen
 
 
 def _goes_on(before: Seen, seen: Seen, *, is_doubted: bool) -> bool:
@@ -146,11 +162,11 @@ def visited(line: Sequence[Seen], *, is_whole: bool) -> dict[int, str]:
     pages: list[_Page] = []
     for before, seen in zip([None, *line], line, strict=False):
         if pages and not pages[-1].is_left_at(seen):
-            pages[-1].frames.append(seen)
+            pages[-1].add(seen)
         else:
             is_known = is_whole if before is None else before.is_read
-            address = seen.address if is_known else seen.url
-            pages.append(_Page(seen, address, pages[-1] if pages else None))
+            first = seen if is_known else replace(seen, in_field=None, faint=None)
+            pages.append(_Page(first, first.address, pages[-1] if pages else None))
     found = {seen.id: seen.url for seen in line if seen.url is not None}
     for page, following in zip(pages, [*pages[1:], None], strict=True):
         for frame_id in page.settled(following):
@@ -196,11 +212,15 @@ def _seen(database: Database, frame: FrameRow) -> Seen:
     window = windows.front or Area(0, 0, frame.width_px, frame.height_px)
     lines = [line for line in reading.lines if windows.is_front(line.box)]
     field_end = window.y + frame.height_px * _FIELD_SHARE
+    in_field, faint = (
+        address_in(lines, frame.window_name, field_end, least) for least in (_FIELD_CONFIDENCE, 0)
+    )
     return Seen(
         *facts,
-        address_in(lines, frame.window_name, field_end),
+        in_field,
         _lines_below(lines, field_end),
         _lines_below(lines, window.y + window.h / 2),
+        faint=None if in_field else faint,
     )
 
 
@@ -208,27 +228,39 @@ def _lines_below(lines: Iterable[Line], y: float) -> frozenset[str]:
     return frozenset(line.text.casefold() for line in lines if line.box.y > y)
 
 
-def address_in(lines: Iterable[Line], title: str | None, end_y: float) -> str | None:
+def address_in(
+    lines: Iterable[Line], title: str | None, end_y: float, least: float = _FIELD_CONFIDENCE
+) -> str | None:
     """The address in an address field above `end_y`, or None unless there is exactly one plausible.
 
     Only words of some confidence count, and two different hosts there mean that nobody knows which one is
-    the field's. An address that stands there twice is completed in the field and suggested below it; but one
-    in the window's title is a tab's.
+    the field's. An address that stands there twice, or once more right below, is completed in the field and
+    suggested below it; but one in the window's title is a tab's.
     """
+    words = [word for line in lines for word in line.words if word.text.strip()]
     found = [
-        (url, word.text)
-        for line in lines
-        if line.box.y + line.box.h / 2 <= end_y
-        for word in line.words
-        if (word.confidence or 0) >= _FIELD_CONFIDENCE and (url := _in_field(word)) is not None
+        (url, word)
+        for word in words
+        if word.box.y + word.box.h / 2 <= end_y
+        and (word.confidence or 0) >= least
+        and (url := _in_field(word)) is not None
     ]
     hosts = {(urlsplit(url).hostname or "").removeprefix("www.") for url, _ in found}
     if len(hosts) != 1:
         return None
     named = (title or "").casefold()
-    candidates = [url for url, text in found if text.strip().casefold() not in named] or [found[-1][0]]
-    longest = max(candidates, key=len)
-    return longest if candidates.count(longest) == 1 else None
+    unnamed = [each for each in found if each[1].text.strip().casefold() not in named] or found[-1:]
+    longest, field = max(unnamed, key=lambda each: len(each[0]))
+    below = max(end_y, field.box.y + _SUGGESTED_BELOW * field.box.h)
+    around = (word for word in words if word.box.y <= below and word is not field)
+    is_twice = any(_alike(word.text, field.text) and word.text.casefold() not in named for word in around)
+    return None if is_twice else longest
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two words are one but for signs that a caret or an icon beside it was read as."""
+    shorter, longer = sorted((one.casefold(), other.casefold()), key=len)
+    return shorter in longer and len(shorter) >= _SAME * len(longer)
 
 
 def _in_field(word: Word) -> str | None:

@@ -40,6 +40,10 @@ def line(*texts: str, y: int = 60, confidence: float = 0.95) -> Line:
         ([line("Search", "or", "type", "URL")], None),
         # completed in the field, and suggested below it
         ([line("harbour.org/fees"), line("Fees", "harbour.org/fees", y=90)], None),
+        ([line("harbour.org/fees", y=90), line("Fees", "harbour.org/fees", y=140)], None),
+        ([line("_harbour.org/fees", confidence=0.3), line("Fees", "harbour.org/fees", y=90)], None),
+        ([line("harbour.org/feesl"), line("harbour.org/fees", y=90)], None),  # a caret
+        ([line("harbour.org/fees", y=90), line("harbour.org/fees", y=600)], "https://harbour.org/fees"),
         # the first word of the title, on its tab, in the field, and in the page's head
         (
             [line("Harbour.org:", y=20), line("harbour.org"), line("Harbour.org:", y=110)],
@@ -135,6 +139,21 @@ def test_what_a_misread_field_says_is_nobodys_address() -> None:
     assert set(addresses(shown(*misread, ("Bread", BAKERY, OTHER_PAGE)))[:7]) <= {None, HARBOUR}
     later = [*[("Fees", HARBOUR, PAGE)] * 6, ("Fees", "https://harbour.org/fee5", PAGE)]
     assert addresses(shown(*later)) == [HARBOUR] * 7
+
+
+def test_a_field_that_was_read_faintly_at_first_is_borne_out_by_how_it_is_read_then() -> None:
+    arrived = [("Fees", HARBOUR, PAGE), ("Bread", None, OTHER_PAGE), *[("Bread", BAKERY, OTHER_PAGE)] * 6]
+    line = shown(*arrived)
+    assert addresses(line) == [HARBOUR] + [None] * 7
+    line[1] = replace(line[1], faint=BAKERY)
+    assert addresses(line) == [HARBOUR] + [BAKERY] * 7
+    line[1] = replace(line[1], faint=LIBRARY)
+    assert addresses(line) == [HARBOUR] + [None] * 7
+
+
+def test_a_page_whose_field_is_edited_at_once_stays_a_page() -> None:
+    visits = [("Fees", HARBOUR, PAGE), ("Bread", BAKERY, OTHER_PAGE), *[("Bread", None, OTHER_PAGE)] * 6]
+    assert addresses(shown(*visits)) == [HARBOUR] + [BAKERY] * 7
 
 
 def test_what_the_extension_told_stands_above_all() -> None:
