@@ -140,22 +140,19 @@ GATHERING = (
 def fitting(
     tools: Sequence[Tool],
     window_tokens: int,
-    holds: Callable[[str], bool],
-    *,
     wanted: str = "",
     nearness: Nearness = lambda texts: (),
     basic: Sequence[str] = BASIC,
 ) -> list[Tool]:
     """As many tools as a window has room to tell of: the one that is `wanted`, the `basic` ones, and then
     those whose purpose is nearest to what is asked; where `nearness` cannot tell the shortest, for most fit,
-    and those last that change something. None whose source `holds` nothing: it takes the room of another.
+    and those last that change something.
     """
     room = window_tokens // WINDOW_SHARE
     if sum(tool.tokens for tool in tools) <= room:
         return list(tools)
-    able = [tool for tool in tools if tool.name == wanted or holds(tool.name)]
-    near = nearness([tool.purpose for tool in able])
-    told = dict(zip((tool.name for tool in able), near, strict=True)) if near else {}
+    near = nearness([tool.purpose for tool in tools])
+    told = dict(zip((tool.name for tool in tools), near, strict=True)) if near else {}
 
     def rank(tool: Tool) -> tuple[bool, int, bool, float]:
         place = basic.index(tool.name) if tool.name in basic else len(basic)
@@ -163,7 +160,7 @@ def fitting(
         return (tool.name != wanted, place, *((False, -told[tool.name]) if told else by_size))
 
     kept = set[str]()
-    for tool in sorted(able, key=rank):
+    for tool in sorted(tools, key=rank):
         if tool.tokens <= room or tool.name == wanted:
             kept.add(tool.name)
             room -= tool.tokens
@@ -220,7 +217,9 @@ SOURCES: Mapping[str, Source] = {
     ),
     "search_sessions": "session_summaries",
 }
-"""Where the others look. They are asked for where not every tool fits: an empty source is an answer, too."""
+"""Where the others look: a question that came with frames is not offered what can find nothing.
+Where the context of a moment is gathered, or tools alone look, an empty source is an answer, too.
+"""
 
 
 @dataclass(frozen=True)  # without slots: what is read is kept in the instance

@@ -126,19 +126,13 @@ def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
     tools = offered(services.database, services.agent.tools, gates)
     first = plan.request.first_call
     nearness = partial(services.embedder.nearness, plan.message) if services.embedder else lambda texts: ()
-    # Of a frame or a moment an empty source is an answer, too.
-    basic, holds = (registry.GATHERING, lambda _: True) if plan.about else (registry.BASIC, gates.holds)
-    kept = registry.fitting(
-        tools,
-        window_tokens,
-        holds,
-        wanted=first.name if first else "",
-        nearness=nearness,
-        basic=basic,
-    )
-    able = kept if kept == tools else [tool for tool in tools if tool in kept or holds(tool.name)]
-    if left_out := len(able) - len(kept):
-        turn.warnings.append(text("tools_left_out", plan.language, count=left_out, total=len(able)))
+    wanted = first.name if first else ""
+    if not plan.gathers:  # else an empty source is an answer, too
+        tools = [tool for tool in tools if tool.name == wanted or gates.holds(tool.name)]
+    basic = registry.GATHERING if plan.about else registry.BASIC
+    kept = registry.fitting(tools, window_tokens, wanted, nearness, basic)
+    if left_out := len(tools) - len(kept):
+        turn.warnings.append(text("tools_left_out", plan.language, count=left_out, total=len(tools)))
     return kept
 
 

@@ -131,7 +131,9 @@ def prompt_preview(own: Services, info: Endpoint, mode: Mode, who: Viewer) -> Pr
     if not plan.uses_tools:
         return _view(prompts.blocks(plan))
     gates = replace(gates_of(own), has_vision=info.supports_vision, has_attachments=False)
-    tools = registry.fitting(offered(own.database, own.agent.tools, gates), info.context_tokens, gates.holds)
+    on = offered(own.database, own.agent.tools, gates)
+    able = on if plan.gathers else [tool for tool in on if gates.holds(tool.name)]
+    tools = registry.fitting(able, info.context_tokens)
     blocks = prompts.blocks(plan, tools, own.agent.settings, info.tool_format)
     beside = "" if info.tool_format else json.dumps(registry.definitions(tools), ensure_ascii=False)
     return _view(blocks, tools=beside)
