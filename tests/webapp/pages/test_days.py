@@ -172,6 +172,9 @@ def test_a_window_that_is_painted_over_has_a_name_of_its_own(
             html = words(browser.get(address, headers={"Accept-Language": language}).text)
             assert all(name in html for name in names), (language, address)
             assert "Unknown app" not in html and "未知应用" not in html
+    address = "/search?q=&app=Private+window&tz=UTC"
+    chosen = words(browser.get(address, headers={"Accept-Language": "zh"}).text)
+    assert "应用：隐私窗口" in chosen and "Private window" not in chosen
 
 
 def test_pictures_hours_apart_are_moments_without_gaps_and_say_their_line_once(

@@ -14,6 +14,7 @@ from store.search import search, suggestions
 from store.search.filters import Filters
 from store.search.semantic import Order
 from store.search.suggestions import Facet, Spelling
+from webapp.core import formatting
 from webapp.core.parameters import NO_RANGE, Range
 
 
@@ -150,15 +151,20 @@ def _choices(asked: SearchRequest, name: str, facets: tuple[Facet, ...]) -> list
     if chosen and len(facets) <= 1:
         return []
     return [
-        Alternative(_short(facet.value), asked.address(**{name: facet.value}), facet.count)
+        Alternative(_short(_shown(name, facet.value)), asked.address(**{name: facet.value}), facet.count)
         for facet in facets
         if facet.value.casefold() != chosen
     ]
 
 
+def _shown(name: str, value: str) -> str:
+    """A value as a person reads it: what names no app is in their language."""
+    return formatting.app_name(value) if name == "app" else value
+
+
 def _chips(asked: SearchRequest) -> list[tuple[str, str, str]]:
     chips = [
-        (label, value, asked.address(**{name: None}))
+        (label, _shown(name, value), asked.address(**{name: None}))
         for name, label, __ in _fields()
         if (value := getattr(asked, name))
     ]
