@@ -57,6 +57,15 @@ def test_words_stand_where_their_ink_is(reader: HanReader) -> None:
     assert all(left.box.x < right.box.x for left, right in pairwise(words))
 
 
+def test_an_icon_beside_a_row_is_in_no_words_box(reader: HanReader) -> None:
+    label = row("工作室")
+    picture = Image.new("L", (label.width + 60, label.height), 255)
+    ImageDraw.Draw(picture).rectangle((4, 4, 10, 10), fill=0)
+    picture.paste(label, (60, 0))
+    (first, *_) = [word for word in reader.read(picture) if word.text == "工"]
+    assert first.box.x > 10
+
+
 def test_a_long_row_is_read_in_pieces_of_bounded_size(
     reader: HanReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
