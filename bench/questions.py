@@ -25,7 +25,7 @@ from assistant.core.texts import normalize
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer
 from bench.question_sets import Question, QuestionSet, home_with, read
-from bench.report import CLOSED, Report
+from bench.report import Report, is_closed
 from engines.embeddings.protocol import Embedder, EmbedderUnavailable, open_embedder
 from store.core.settings import ChatSettings, EmbeddingSettings
 
@@ -58,7 +58,7 @@ def main(report: Report) -> None:
     groups = {name: {"all": ones, **_groups(ones)} for name, ones in judged.items()}
     for name in dict.fromkeys(name for by_name in groups.values() for name in by_name):
         report.row(name, " | ".join(_counted(by_name.get(name, [])) for by_name in groups.values()))
-    for one in (one for name, ones in judged.items() if name not in CLOSED for one in ones):
+    for one in (one for name, ones in judged.items() if not is_closed(name) for one in ones):
         if one.verdict != "right":
             shown = one.shown.replace("\n", "\n      ")
             report.line(f"  {one.verdict}: {one.question.text}\n      {shown}")

@@ -10,8 +10,11 @@ from typing import TextIO
 import psutil
 
 SETS = Path(__file__).with_name("sets")
-CLOSED = frozenset({"sealed", "languages"})
-"""Sets of which only totals may be printed."""
+
+
+def is_closed(name: str) -> bool:
+    """Whether only the totals of this set may be printed."""
+    return name.startswith("sealed") or name == "languages"
 
 
 class Report:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from assistant.core.query_embedder import QueryEmbedder
 from bench.question_sets import QuestionSet, Search, home_with, read
-from bench.report import CLOSED, Report
+from bench.report import Report, is_closed
 from engines.embeddings.protocol import Embedder, EmbedderUnavailable, open_embedder
 from store.core.settings import EmbeddingSettings
 from store.embeddings.knn import WORDS_ONLY
@@ -38,7 +38,7 @@ def main(report: Report) -> None:
         total, right = Counter(each.kind for each in asked.searches), Counter[str]()
         for each, is_right, what in judged(asked, embedder):
             right[each.kind] += is_right
-            if not is_right and folder.name not in CLOSED:
+            if not is_right and not is_closed(folder.name):
                 report.line(f"  {each.kind}: {each.text}: {what}")
         for kind in total:
             report.row(f"{folder.name}, {kind}", f"{right[kind]} of {total[kind]}")
