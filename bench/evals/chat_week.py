@@ -24,7 +24,7 @@ from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.evidence import marks
-from bench.report import CLOSED, Report, percentile
+from bench.report import Report, is_closed, percentile
 from store.chats import conversations
 from store.core.database import open_database
 from store.core.paths import DataDir
@@ -150,7 +150,7 @@ def measure(report: Report, folder: Path) -> None:
     report.row("a pack, p95 of CPU", f"{percentile(taken, 0.95):.1f} ms", goal="50 ms")
     long = [said for questions, said in week.thin if questions >= 5]
     report.row("characters of a chat of five questions, least", f"{min(long, default=0):,}", goal="300")
-    if folder.name not in CLOSED:
+    if not is_closed(folder.name):
         for each in week.judged:
             if not each.holds or each.leaks:
                 report.line(f"  {each.subject}: holds={each.holds} leaks={each.leaks}\n{each.text}\n")
