@@ -20,7 +20,6 @@ from assistant.evidence.replies import Quote
 from assistant.language.statements import CITATION
 from assistant.retrieval.retrieval import Entry
 from store.core.database import Database
-from store.frames import visible_windows
 from store.frames.frames import FrameRow
 from store.frames.visible_windows import UNTOLD, OtherWindow, Windows
 from store.ocr import readings
@@ -56,13 +55,13 @@ class CheckedFrame:
 
 def verify(database: Database, cited: Iterable[Entry], given: Sequence[Quote]) -> list[CheckedFrame]:
     """Every cited entry, checked, in order."""
-    with database.read() as connection:
+    with database.read():
         return [
             checked(
                 entry.frame,
                 readings.current_reading(database, entry.frame.id),
                 [text for name, text in given if name == entry.id and text],
-                visible_windows.windows_of(connection, entry.frame.id),
+                entry.frame.windows,
             )
             for entry in cited
         ]

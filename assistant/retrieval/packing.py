@@ -32,6 +32,7 @@ BESIDE_PART = 4
 """One part in so many of the room is for these."""
 MAX_TITLE_CHARS = 100
 MAX_URL_CHARS = 120
+MAX_OTHER_WINDOWS = 3
 MAX_GAPS = 6
 MAX_FULLER_TOKENS = 3000
 """For more of the frames that a search found first, where the window has room: a few pages of text."""
@@ -214,6 +215,9 @@ def _labels(frame: SampledFrame) -> Iterator[str]:
     yield from (f"{label}: {sanitized_inline(value, limit)}" for label, value, limit in labels if value)
     if frame.focused is not None:
         yield f"focused: {'yes' if frame.focused else 'no'}"
+    for names in frame.windows.others[:MAX_OTHER_WINDOWS]:
+        named = " – ".join(sanitized_inline(name, MAX_TITLE_CHARS) for name in names if name)
+        yield f"beside it, and some of these lines are its: {named}"
 
 
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:

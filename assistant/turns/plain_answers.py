@@ -45,7 +45,7 @@ from store.core import times
 from store.core.database import Database
 from store.embeddings import knn
 from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
-from store.frames import apps, visible_windows
+from store.frames import apps
 from store.frames.activity_intervals import Segment
 from store.ocr import readings
 from store.ocr.readings import Reading
@@ -384,10 +384,10 @@ class _Composing:
         quotes = (Quote(entry.id, one) for one in dict.fromkeys(quoted))
         return Item(self._when(entry.frame.captured_ms), tuple(quotes))
 
-    def _in_one_window(self, found: Moment, reading: Reading) -> tuple[Moment, Reading]:
+    @staticmethod
+    def _in_one_window(found: Moment, reading: Reading) -> tuple[Moment, Reading]:
         """Those lines, and of the reading, that stand in the window of the first: a source names one."""
-        with self.turn.database.read() as connection:
-            windows = visible_windows.windows_of(connection, reading.frame_id)
+        windows = found[0].entry.frame.windows
         first = next((line for line in reading.lines if line.text == found[0].text), None)
         if first is None or not windows.places:
             return found, reading

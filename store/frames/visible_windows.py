@@ -19,6 +19,7 @@ from store.privacy.rules import RuleSet
 from store.spool.page_text import Area
 from store.spool.queue import VisibleWindows, WindowPlaces, visible_windows_of, window_places_of
 
+_GRID = 24
 _ACROSS = (0.1, 0.5, 0.9)  # of a line's width: it may be read across the edge of a window
 
 
@@ -92,6 +93,16 @@ class Windows:
         owners = {self.beside(box) for box in boxes}
         return owners.pop() if len(owners) == 1 else None
 
+    @property
+    def others(self) -> list[OtherWindow]:
+        """The other windows that show a twentieth of all or more, the largest first: no panels."""
+        right = max((x + w for _, x, _, w, _ in self.places), default=0)
+        bottom = max((y + h for _, _, y, _, h in self.places), default=0)
+        steps = [(n + 0.5) / _GRID for n in range(_GRID)]
+        shown = Counter(self._owner(right * across, bottom * down) for across in steps for down in steps)
+        numbers = [n for n, count in shown.most_common() if 20 * count >= _GRID**2]
+        return [self.named[n - 1] for n in numbers if 0 < n <= len(self.named)]
+
     def _owners(self, box: Area) -> list[int]:
         return [self._owner(box.x + box.w * share, box.y + box.h / 2) for share in _ACROSS]
 
@@ -109,10 +120,14 @@ def windows_of(connection: apsw.Connection, frame_id: int) -> Windows:
         select f.window_places, v.windows from frames f left join visible_windows v on v.id = f.visible_id
         where f.id = ?
     """
-    places, windows = connection.execute(sql, (frame_id,)).fetchone() or (None, None)
-    if places is None:
+    return told_by(*(connection.execute(sql, (frame_id,)).fetchone() or (None, None)))
+
+
+def told_by(window_places: str | None, windows: str | None) -> Windows:
+    """The same of the places in a row of `frames` and the list that belongs to it, as they are stored."""
+    if window_places is None:
         return UNTOLD
-    return Windows(_decode_places(places), decode(windows) if windows else ())
+    return Windows(_decode_places(window_places), decode(windows) if windows else ())
 
 
 def lies_beside(window_places: str | None, boxes: Collection[Area]) -> bool:

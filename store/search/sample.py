@@ -16,8 +16,9 @@ import apsw
 
 from store.core import records
 from store.core.database import scalar
-from store.frames import frames
+from store.frames import frames, visible_windows
 from store.frames.frames import ID_STEP, id_range
+from store.frames.visible_windows import Windows
 from store.search.filters import Filters, where
 
 T = TypeVar("T")
@@ -37,6 +38,13 @@ class SampledFrame:
     reading_id: int | None
     text: str
     host: str = ""
+    window_places: str | None = None
+    visible: str | None = None
+
+    @property
+    def windows(self) -> Windows:
+        """Whose the places on it are."""
+        return visible_windows.told_by(self.window_places, self.visible)
 
 
 def count(connection: apsw.Connection, filters: Filters) -> int:
@@ -110,9 +118,11 @@ def evenly(items: Sequence[T], most: int) -> list[T]:
 def load(connection: apsw.Connection, ids: Sequence[int]) -> list[SampledFrame]:
     """These frames with their texts, in order of time; ids that do not exist are left out."""
     marks = ", ".join("?" * len(ids))
+    others = {"reading_id": "r.id", "text": "coalesce(r.text, '')", "visible": "v.windows"}
     sql = f"""
-        select {records.columns(SampledFrame, "f", reading_id="r.id", text="coalesce(r.text, '')")}
+        select {records.columns(SampledFrame, "f", **others)}
         from frames f left join readings r on r.frame_id = f.id and r.is_current = 1
+        left join visible_windows v on v.id = f.visible_id
         where f.id in ({marks}) order by f.id
         """
     return records.load(SampledFrame, connection.execute(sql, tuple(ids)))

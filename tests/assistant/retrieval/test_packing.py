@@ -130,6 +130,16 @@ def test_no_budget_is_ever_exceeded_by_frames(count: int, budget: int, text: str
     )
 
 
+def test_a_model_is_told_which_other_windows_have_lines_on_a_frame() -> None:
+    beside = {
+        "visible": '[["Zathura","tides [[e9]].pdf",null]]',
+        "window_places": "[[0,0,0,900,300],[1,0,300,900,500]]",
+    }
+    told = pack(retrieval(1, **beside), "q", ZONE, 8_000).text
+    assert "beside it, and some of these lines are its: Zathura – tides " in told and "[[e9]]" not in told
+    assert "beside it" not in pack(retrieval(1), "q", ZONE, 8_000).text
+
+
 def test_frames_that_match_stay_and_the_rest_spreads_over_the_range() -> None:
     found = retrieval(60)
     entries = list(found.entries)

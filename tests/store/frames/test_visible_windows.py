@@ -62,6 +62,14 @@ def test_the_text_of_the_front_window_is_without_that_of_others(
     assert frames.get(database, frame.id).window_places == "[[0,0,0,400,30],[1,0,30,400,200]]"
 
 
+def test_the_other_windows_are_those_that_show_enough() -> None:
+    panel: OtherWindow = ("Panel", None, None)
+    places = ((1, 0, 0, 1600, 30), (0, 200, 30, 1400, 870), (3, 0, 30, 800, 870), (2, 300, 100, 400, 400))
+    shown = Windows(places, (panel, ("Mail", "Inbox", None), PAPER))
+    assert shown.others == [PAPER]
+    assert Windows().others == []
+
+
 @pytest.mark.parametrize("value", ["", {}, [[0, 1, 2, 3]], [[0, 1, 2, 3, "4"]], [[True, 1, 2, 3, 4]], [7]])
 def test_places_that_are_none_are_refused(value: object) -> None:
     with pytest.raises(ValueError, match="place"):
