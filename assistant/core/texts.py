@@ -63,6 +63,8 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 _PARTICLES = re.compile("[的了吗呢吧啊嘛是我你您他她它们这那在给跟把被]")
 # One sign before a particle of case; before other endings it is a verb.
 _JAPANESE_NOUN = re.compile(rf"(?<!{HAN.pattern}){HAN.pattern}(?=[をはがのにでともへ])")
+_INVERTED = re.compile(r"-(?:t-)?(?:je|tu|ils?|elles?|on|nous|vous|ce|moi|toi|lui|leur|les?|la|y|en)(?!\w)")
+"""French pronouns behind the verb of a question."""
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
 _CLOCK = re.compile(r"\d{1,2}(?:(?:[-.]\d{1,2})+|am|pm)")
 
@@ -84,7 +86,14 @@ def _stop_words(language: str) -> frozenset[str]:
     if language == "en":  # the list has "happens" and not "happened"
         stems = {word[:-1] for word in small if word.endswith("s") and len(word) > 5}
         small |= {stem + ending for stem in stems for ending in ("", "ed", "ing")}
+    small -= not_small(language)
     return frozenset(small)
+
+
+@cache
+def not_small(language: str) -> frozenset[str]:
+    """Words that say what a question is about, though the list of small words of its language has them."""
+    return frozenset(expressions().get(language, {}).get("not_small", "").split("|"))
 
 
 @cache
@@ -168,7 +177,8 @@ def question_words(message: str, language: str = "") -> tuple[str, ...]:
     part the words.
     """
     language = language or asked_in(message)
-    plain = _PARTICLES.sub(" ", _stop_signs().sub(" ", _HIRAGANA.sub(" ", normalize(message))))
+    form = _INVERTED.sub(" ", normalize(message)) if language == "fr" else normalize(message)
+    plain = _PARTICLES.sub(" ", _stop_signs().sub(" ", _HIRAGANA.sub(" ", form)))
     pairs = (run[i : i + 2] for run in HAN_RUN.findall(plain) for i in range(len(run) - 1))
     words = (word.rstrip(".-") for word in _WORD.findall(HAN_RUN.sub(" ", plain)))
     kept = [
@@ -190,7 +200,12 @@ def terms_of(line: str) -> list[str]:
     """Words of a line that a word of a question may be said by, in normal form; Chinese in pairs of signs."""
     form = normalize(line)
     pairs = (run[at : at + 2] for run in HAN_RUN.findall(form) for at in range(len(run) - 1))
-    words = (word for word in _TERM.findall(form) if len(word) >= MIN_TERM_CHARS and word.isalpha())
+    # A sign of Korean is a syllable: "엄마" is as long as "mama".
+    words = (
+        word
+        for word in _TERM.findall(form)
+        if word.isalpha() and len(word) + (_HANGUL.match(word) is not None) >= MIN_TERM_CHARS
+    )
     return [*words, *pairs]
 
 

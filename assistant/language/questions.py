@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 
 from assistant.core.texts import ASKED_IN, UNSPACED, asked_in, expressions, normalize, question_words
 from assistant.language.small_words import is_small, languages_of
@@ -31,6 +31,8 @@ class Form(Enum):
     YES_NO = "yes_no"
 
 
+MAX_LEANING = 3
+"""A question with more words of its own says what it is about."""
 TELLING = 2
 """Small words that tell a language."""
 _IN_EACH = (Form.DURATION, Form.VISITS)
@@ -62,6 +64,36 @@ def asks_for_last(message: str) -> bool:
     return is_last is not None and form_of(message, language) is Form.MOMENT
 
 
+def asks_where(message: str) -> bool:
+    """Whether a question asks for a place, which may be one on the screen: a window, a page."""
+    return _pattern(asked_in(message), "place").search(normalize(message)) is not None
+
+
+_WITH_SUBJECTS = ("en", "de", "fr", "nl", "sv", "ru", "uk")
+
+
+def drops_subject(message: str) -> bool:
+    """Whether a question is in a language in which it needs no pronoun for what the one before is about."""
+    return asked_in(message) not in _WITH_SUBJECTS
+
+
+def asks_for_latest(message: str) -> bool:
+    """Whether a question asks how something is now, or how it was in the end."""
+    language, text = asked_in(message), normalize(message)
+    return any(pattern.search(text) for pattern in (_now(language), _pattern(language, "latest")))
+
+
+@lru_cache(maxsize=4096)
+def says_change(line: str) -> bool:
+    """Whether a line says, in whatever language, that something is no longer as it was."""
+    return _changes().search(normalize(line)) is not None
+
+
+@cache
+def _changes() -> re.Pattern[str]:
+    return re.compile("|".join(_pattern(language, "changes").pattern for language in ASKED_IN))
+
+
 _ABOUT_ANYTHING = (Form.FACT, Form.DURATION, Form.VISITS, Form.APPS, Form.YES_NO)
 
 
@@ -72,6 +104,17 @@ def goes_on(message: str, language: str) -> bool:
         return False
     pro_verb = _pattern(language, "pro_verbs")
     return form not in _ABOUT_ANYTHING or not pro_verb.search(normalize(message))
+
+
+def leans(message: str, language: str) -> bool:
+    """Whether a question with words of its own is about the same as the one before it: it begins as one that
+    goes on ("and where"), or has a pronoun for what it is about.
+    """
+    text = normalize(message)
+    if form_of(message, language) is Form.SUMMARY or len(asked_words(message, language)) > MAX_LEANING:
+        return False
+    pronoun = _pattern(language, "pronouns").search(text)
+    return pronoun is not None or _pattern(language, "goes_on").match(text) is not None
 
 
 def form_of(message: str, language: str = "") -> Form:
@@ -190,6 +233,7 @@ def asked_words(message: str, language: str = "") -> tuple[str, ...]:
         _pattern(language, "tell"),
         _pattern(language, "pro_verbs"),
         _now(language),
+        _pattern(language, "latest"),
         *_patterns(language).values(),
     ):
         text = pattern.sub(" ", text)

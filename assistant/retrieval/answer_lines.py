@@ -26,10 +26,10 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from assistant.core.query_embedder import QueryEmbedder
-from assistant.core.texts import HAN, HAN_RUN, normalize, terms_of
+from assistant.core.texts import HAN, HAN_RUN, normalize, not_small, terms_of
 from assistant.language import cldr
-from assistant.language.questions import Form
-from assistant.language.small_words import bare, is_small, language_of
+from assistant.language.questions import Form, asks_for_latest, says_change
+from assistant.language.small_words import bare, is_small, language_of, languages_of
 from assistant.language.values import values
 from assistant.retrieval.retrieval import Entry
 
@@ -63,6 +63,8 @@ _FADES = 0.7  # a line further off, each time
 _ON_FRAME = 0.25
 _TITLE = 0.5
 _MEANING = 0.8
+_SHOWN = 0.3  # of a frame that the question before was answered by
+_ABOUT_IT = 0.25  # of a question, in a line by itself that says that things changed
 _WRONG_KIND = 0.4
 _ASKS = ("?", "？")
 _ASKED_ITSELF = 0.75
@@ -71,6 +73,7 @@ _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
 _SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
+_COUNT = re.compile(r"\(\d+\)")
 _OF_LISTS = (Form.FACT,)
 _KINDS = {
     Form.MOMENT: ("date", "clock", "weekday"),
@@ -88,6 +91,8 @@ class Question:
     """What is asked: its words of content, and the form of the answer. `nearness` is that of lines, by their
     normal form; `synonyms` are of each word the terms of the screens that mean the same, with their nearness.
     `has_near` when a line means what is asked, beyond chance; `asks_for_last` when it asks for its last time.
+    `shown` are the frames that the question before it was answered by; of one that `leans` on that they are
+    about it, too.
     """
 
     text: str
@@ -97,6 +102,8 @@ class Question:
     synonyms: Synonyms = field(default_factory=dict)
     has_near: bool = False
     asks_for_last: bool = False
+    shown: frozenset[int] = frozenset()
+    leans: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +143,12 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
     likely = (replace(line, weight=line.weight * weighing.likelihood(line)) for line in about)
     best_first = sorted(likely, key=_by_weight, reverse=True)
     missing = [word for word in weighing.weights if not weighing.counts[word]]
-    is_found = question.has_near or any(line.coverage > ENOUGH for line in best_first)
+    is_found = question.has_near or any(
+        line.coverage > ENOUGH or (question.leans and weighing.was_shown(line.entry)) for line in best_first
+    )
     if not is_found:  # what only sounds near is no help
         best_first = [line for line in best_first if line.coverage]
-    moments = _latest_first(_moments(_facts(best_first), weighing), question)
+    moments = _latest_first(_moments(_facts(best_first), weighing), question, weighing)
     if is_found and question.asks_for_last:
         shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[: LINES[0]]
         others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
@@ -169,9 +178,15 @@ def same_in_meaning(
 ) -> Synonyms:
     """Of each word the words of these lines that mean the same; none where nobody knows words."""
     found = embedder.same_in_meaning(words, terms(lines, nearness)) if embedder else {}
-    # A pair of Chinese signs is seldom just one word: alike with other pairs means little.
+    # A pair of Chinese signs is seldom just one word: alike with other pairs means little. Nor does a short
+    # small word: "der" is near to many.
     return {
-        word: {term: near for term, near in terms.items() if not (HAN.match(word) and HAN.match(term))}
+        word: {
+            term: near
+            for term, near in terms.items()
+            if not (HAN.match(word) and HAN.match(term))
+            and (len(term) >= MIN_SHARED or not languages_of(term))
+        }
         for word, terms in found.items()
     }
 
@@ -205,19 +220,24 @@ def _moments(facts: Iterable[Line], weighing: _Weighing) -> list[Moment]:
     return moments
 
 
-def _latest_first(moments: list[Moment], question: Question) -> list[Moment]:
+def _latest_first(moments: list[Moment], question: Question, weighing: _Weighing) -> list[Moment]:
     """Those that bear on the question nearly as much as the best one, the latest first; then the others.
 
     What is shown later may say otherwise than what was shown before; it does where it is about all that the
-    best one is about.
+    best one is about. Where the question asks how things are now, or the later line says that they changed,
+    it does where it is about part of that.
     """
     if not moments:
         return []
-    best = moments[0][0]
+    best, is_latest = moments[0][0], asks_for_latest(question.text)
 
     def bears(moment: Moment) -> bool:
         line = moment[0]
         is_nearly = line.weight >= NEARLY * best.weight and line.coverage >= NEARLY_ALL * best.coverage
+        if line.entry.frame.captured_ms > best.entry.frame.captured_ms and not is_nearly:
+            is_news = is_latest or any(says_change(each.text) for each in moment)
+            enough = min(_ABOUT_IT, NEARLY_ALL * weighing.own(best))
+            is_nearly = is_news and max(map(weighing.own, moment)) >= enough
         return is_nearly and fits(question.form, f"{line.entry.told} {line.text}".strip(), question.text)
 
     bearing = [moment for moment in moments if moment is moments[0] or bears(moment)]
@@ -235,14 +255,17 @@ class _Weighing:
         self._named = {text: named(question.words, text, question.synonyms) for text in told_by(entries)}
         self.counts = Counter(word for words in self._named.values() for word in words)
         self._furniture = _furniture([each for each in entries if not each.address], self._lines)
+        self._bars = _words_of_bars(self._lines.values())
         self.weights = self._weights()
         self.total = sum(self.weights.values()) or 1.0
 
     def _weights(self) -> dict[str, float]:
         """What each word counts."""
+        words = without_miscuts(self._question.words, self.counts)
+        # A list of small words has some: they may say little here, too.
+        telling = [word for word in words if self.counts[word] or word not in not_small("en")]
         return {
-            word: math.log(1 + len(self._named) / (self.counts[word] or _UNSEEN))
-            for word in without_miscuts(self._question.words, self.counts)
+            word: math.log(1 + len(self._named) / (self.counts[word] or _UNSEEN)) for word in telling or words
         }
 
     def shows(self, entry: Entry, line: str) -> bool:
@@ -285,6 +308,7 @@ class _Weighing:
             if most and self._carried(entry) >= enough
             for at, line in enumerate(self._lines[entry.id])
             if own[line] >= NEARLY * most and self._only_names(line)
+            if entry.address or not self._is_furniture(entry, at, line)
         )
         return max(labels, key=_by_weight, default=None)
 
@@ -299,20 +323,23 @@ class _Weighing:
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]
-        title = self._named[title_of(entry)]
+        title, is_shown = self._named[title_of(entry)], self.was_shown(entry)
         # Who a message is from is as much of it as what it says; a frame has its window's title beside it.
         part = 1.0 if entry.address else _TITLE
         around = {word: self._shares(word, lines, part * title.get(word, 0.0)) for word in self.weights}
         coverage = sum(self.weights[word] * max(shares, default=0.0) for word, shares in around.items())
         for at, line in enumerate(lines):
-            is_bar = at < BARS and _is_bar(line)
-            if not entry.address and (is_bar or without_figures(line) in self._furniture):
+            if not entry.address and self._is_furniture(entry, at, line):
                 continue
             words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
             near = max(0.0, self._question.nearness.get(normalize(line), 0.0))
-            weight = words + _MEANING * near
+            weight = words + _MEANING * near + _SHOWN * is_shown
             if weight > 0:
                 yield Line(entry, at, line, weight, coverage / self.total)
+
+    def was_shown(self, entry: Entry) -> bool:
+        """Whether a frame is one that the question before was answered by."""
+        return not entry.address and entry.frame.id in self._question.shown
 
     def _shares(self, word: str, lines: Sequence[str], in_title: float) -> list[float]:
         """How much of a word each line has, by itself, from lines around it and from the title."""
@@ -322,6 +349,17 @@ class _Weighing:
             for at in order:
                 own[at] = max(own[at], _FADES * own[at - order.step])
         return [max(share, floor) for share in own]
+
+    def _is_furniture(self, entry: Entry, at: int, line: str) -> bool:
+        """Whether a line is of the program and not of what it shows: a bar, or the address of the page."""
+        if at < BARS and (_is_bar(line) or _is_of_bars(line, self._bars)):
+            return True
+        return without_figures(line) in self._furniture or _is_address(line, entry.frame.browser_url)
+
+    def own(self, line: Line) -> float:
+        """How much of the question (0..1) a line has by itself."""
+        shares = self._named[line.text]
+        return sum(self.weights.get(word, 0.0) * share for word, share in shares.items()) / self.total
 
     def likelihood(self, line: Line) -> float:
         """Lower for a line without the kind of thing asked for, or that asks itself."""
@@ -336,6 +374,26 @@ def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> 
     windows = {(without_figures(line), title_of(entry)) for entry in entries for line in lines[entry.id]}
     counts = Counter(form for form, _ in windows)
     return {form for form, count in counts.items() if count >= FEW_WINDOWS and count > len(titles) / 2}
+
+
+def _words_of_bars(texts: Iterable[Sequence[str]]) -> frozenset[str]:
+    """The words that bars of several kinds have, whatever else stands in them."""
+    bars = {line for lines in texts for line in lines[:BARS] if _is_bar(line)}
+    counts = Counter(word for bar in bars for word in set(bar.split()))
+    return frozenset(word for word, count in counts.items() if count > 1)
+
+
+def _is_of_bars(line: str, words: Container[str]) -> bool:
+    """Whether a line is made of the words of bars, behind a name perhaps."""
+    own = line.split()
+    shared = sum(word in words for word in own)
+    return shared >= BAR and shared > len(own) / 2
+
+
+def _is_address(line: str, url: str | None) -> bool:
+    """Whether a line is the address of the page, as it stands in the bar above it."""
+    form = normalize(line).removesuffix("/")
+    return url is not None and " " not in form and "." in form and form in normalize(url)
 
 
 @lru_cache(maxsize=65536)
@@ -414,7 +472,13 @@ def _own_share(word: str, form: str, tokens: frozenset[str]) -> float:
     if not word.isalpha():
         parts = _WORD.findall(word)
         return float(tokens.issuperset(parts) and (len(parts) > 1 or word in form))
-    return max((_alike(word, token) for token in tokens), default=0.0)
+    return max((min(_alike(word, token), _part(word, token)) for token in tokens), default=0.0)
+
+
+def _part(word: str, token: str) -> float:
+    """How much of a word its head is, where that stands alone: not each "Termin" is an "Augenarzttermin"."""
+    is_head = len(token) > MIN_SHARED and len(word) - len(token) >= MIN_SHARED and word.endswith(token)
+    return len(token) / len(word) if is_head else 1.0
 
 
 @lru_cache(maxsize=65536)
@@ -455,7 +519,8 @@ def names_somebody(line: str, question: str) -> bool:
 
 
 def _is_bar(line: str) -> bool:
-    names = [word for word in line.split() if any(map(str.isalnum, word))]  # signs stand between some
+    # Signs stand between some, and counts in brackets behind.
+    names = [word for word in line.split() if any(map(str.isalnum, word)) and not _COUNT.fullmatch(word)]
     is_name = (name.isalpha() and (name[0].isupper() or HAN_RUN.fullmatch(name)) for name in names)
     return len(names) >= BAR and all(is_name)
 

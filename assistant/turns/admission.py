@@ -72,6 +72,8 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
         words=asked.words,
         searched_for=" ".join(asked.topic.split()),
         beside=asked.beside,
+        shown=asked.shown,
+        leans=asked.leans,
         uses_tools=can_use_tools and request.mode != "evidence",
         model_prompt=prompts.get_prompt(services.database, model.name),
         context=_context(services, request, message, voice.identity, model),

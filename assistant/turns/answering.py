@@ -43,7 +43,7 @@ def look(turn: RunningTurn) -> Retrieval:
     else:
         # An endpoint of vectors may be slow, too.
         meaning = turn.wait_for(lambda: _meaning(turn))
-        also = () if plan.request.frame_id is None else (plan.request.frame_id,)
+        also = plan.shown if plan.request.frame_id is None else {plan.request.frame_id}
         spread = select_in if plan.mode == "evidence" else spread_in
         retrieval = retrieve(
             turn.database,
@@ -51,7 +51,7 @@ def look(turn: RunningTurn) -> Retrieval:
             plan.words,
             services.clock(),
             meaning=meaning,
-            also=also,
+            also=tuple(also),
             spread=spread,
         )
     if plan.request.without:

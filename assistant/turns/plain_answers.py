@@ -24,6 +24,7 @@ from assistant.language.questions import (
     asks_for_pages,
     asks_for_state,
     asks_of_use,
+    asks_where,
 )
 from assistant.retrieval import answer_lines, usage
 from assistant.retrieval.answer_lines import (
@@ -37,7 +38,8 @@ from assistant.retrieval.answer_lines import (
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.retrieval.usage import Block, Window
-from assistant.turns.answering import check
+from assistant.turns import scope as scopes
+from assistant.turns.answering import check, look
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
@@ -75,8 +77,28 @@ _NO_APPS = {DESKTOP: "desktop", PRIVATE_WINDOW: "private_window", HIDDEN_WINDOW:
 
 def quotation(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer:
     """The answer that needs no model, behind a sentence that says so."""
-    composing = _Composing(turn, retrieval, beside)
+    composing = _wider(_Composing(turn, retrieval, beside))
     return _checked(composing, list(composing.answer()))
+
+
+def _wider(composing: _Composing) -> _Composing:
+    """The same over everything, where a time that a question names has nothing of it and other times have: it
+    may be what the question is about, and not when that was on the screen.
+    """
+    turn, plan = composing.turn, composing.turn.plan
+    is_named = plan.scope.phrase and plan.has_range and not plan.is_bounded and not plan.scope.follows
+    if not (is_named and plan.words and composing.asks_for_lines) or composing.found.is_found:
+        return composing
+    before = turn.plan, turn.coverage, turn.evidence
+    outside = scopes.outside(turn.database, plan.scope, plan.filters, plan.zone, plan.now_ms, plan.language)
+    topic = f"{plan.searched_for} {plan.scope.phrase}"
+    words = tuple(dict.fromkeys((*plan.words, *asked_words(topic))))
+    turn.plan = replace(plan, scope=outside, words=words, searched_for=topic)
+    wider = _Composing(turn, look(turn), composing.beside, inside=composing)
+    if wider.found.is_found:
+        return wider
+    turn.plan, turn.coverage, turn.evidence = before
+    return composing
 
 
 def beside_frames(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer | None:
@@ -102,6 +124,20 @@ class _Composing:
     turn: RunningTurn
     retrieval: Retrieval
     beside: Beside
+    inside: _Composing | None = None
+    """The same in the time that the question names, which has nothing of it."""
+    words: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.words = self.turn.plan.words
+
+    @property
+    def asks_for_lines(self) -> bool:
+        """Whether lines of frames answer, and nothing that is measured, listed or told of other sources."""
+        plan = self.turn.plan
+        is_other = asks_for_absence(plan.searched_for) or self.beside.nothing_then or self.beside.of_named()
+        form, meant = self._meant(plan.form, plan.words)
+        return not (is_other or meant or form is Form.SUMMARY or form in _MEASURED or self._ticked(form))
 
     def answer(self) -> Iterator[Item]:
         """By the form of the question."""
@@ -332,7 +368,8 @@ class _Composing:
         number = entry.frame.reading_id
         return readings.by_id(self.turn.database, number) if number else None
 
-    def _found(self) -> Answers:
+    @cached_property
+    def found(self) -> Answers:
         """The lines of frames and of other sources that answer."""
         plan, entries, rows = self.turn.plan, self.retrieval.entries, self.beside.entries
         nearness, stands_out = self._nearness() if entries else ({}, False)
@@ -342,17 +379,22 @@ class _Composing:
         synonyms = dict(self._synonyms(told_by(entries), nearness))
         for word, terms in asked.synonyms.items():
             synonyms[word] = {**synonyms.get(word, {}), **terms}
-        asked = replace(asked, nearness=nearness, synonyms=synonyms, has_near=stands_out)
+        shown = plan.shown if plan.scope.follows else frozenset[int]()
+        asked = replace(asked, nearness=nearness, synonyms=synonyms, shown=shown, leans=plan.leans)
+        # What is near to the question before says nothing of one that may be about another thing.
+        asked = replace(asked, has_near=stands_out and (plan.leans or not plan.scope.follows))
         return answer_lines.answering(asked, [*entries, *rows])
 
     def _lines(self, form: Form) -> Iterator[Item]:
-        plan, entries = self.turn.plan, self.retrieval.entries
-        found = self._found()
+        plan, found = self.turn.plan, self.found
         self._note_found(found.is_found)
+        if self.inside and found.is_found:
+            phrase = plain(plan.scope.phrase)
+            yield Item(
+                self.inside.nothing() + text("elsewhere", plan.language, phrase=phrase), is_point=False
+            )
         if not found.is_found:
-            name = "nothing_found" if found.missing else "nothing_together"
-            words = plain(", ".join(_joined(found.missing or plan.words)))
-            sentence = text(name, plan.language, words=words, count=len(entries))
+            sentence = self.nothing()
             if sources := self.beside.looked_at():
                 sentence += text("nor_beside", plan.language, sources=sources)
             after, instead = self._instead(form, found)
@@ -360,6 +402,13 @@ class _Composing:
             yield from instead
         else:
             yield from map(self._moment, found.moments)
+
+    def nothing(self) -> str:
+        """The sentence that says what is on no frame."""
+        found = self.found
+        name = "nothing_found" if found.missing else "nothing_together"
+        told = plain(", ".join(_joined(found.missing or self.words)))
+        return text(name, self.turn.plan.language, words=told, count=len(self.retrieval.entries))
 
     def _instead(self, form: Form, found: Answers) -> tuple[str, Iterable[Item]]:
         """(how it is called, what there is in place of an answer)"""
@@ -382,7 +431,12 @@ class _Composing:
             found, reading = self._in_one_window(found, reading)
         quoted = self._told(found, reading) if reading else [line.text for line in found]
         quotes = (Quote(entry.id, one) for one in dict.fromkeys(quoted))
-        return Item(self._when(entry.frame.captured_ms), tuple(quotes))
+        head = self._when(entry.frame.captured_ms)
+        if asks_where(self.turn.plan.message):  # it may be a place on the screen
+            head += (
+                f", {self._windows([Window(entry.frame.app_name or '', entry.frame.window_name or '', 0)])}"
+            )
+        return Item(head, tuple(quotes))
 
     @staticmethod
     def _in_one_window(found: Moment, reading: Reading) -> tuple[Moment, Reading]:

@@ -155,6 +155,10 @@ class TurnPlan:
     asked: str = ""
     beside: AskedBeside = NOTHING_BESIDE
     """What is asked of other sources than frames, where no model answers."""
+    shown: frozenset[int] = frozenset()
+    """The frames that the question before it in its chat was answered by."""
+    leans: bool = False
+    """Whether it says itself that it goes on from that, or has no words of its own."""
     attached: Attached = Attached()
     owner: str = ""
     """Whose screen this is, as memory knows the person."""

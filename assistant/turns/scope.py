@@ -20,7 +20,17 @@ from assistant.core.records import NOTHING_BESIDE, AskedBeside, Scope, TurnFilte
 from assistant.core.strings import day, text
 from assistant.core.texts import Language, answer_language, asked_in
 from assistant.language import time_phrases
-from assistant.language.questions import Form, asked_words, done_beside, form_of, goes_on
+from assistant.language.questions import (
+    MAX_LEANING,
+    Form,
+    asked_words,
+    done_beside,
+    drops_subject,
+    form_of,
+    goes_on,
+    leans,
+)
+from assistant.language.small_words import is_no_word
 from assistant.language.time_phrases import Calendar, Found, Refusal
 from assistant.retrieval import usage
 from assistant.turns import anchor_facts
@@ -31,10 +41,12 @@ from store.core.database import Database
 from store.core.translation import gettext as _
 from store.frames import apps, frames
 from store.frames.activity_intervals import Segment
-from store.search import sample
+from store.search import sample, spelling
 from store.search.filters import Filters
 from store.timeline import segments
 
+SHOWN = 1
+"""So many frames, those of the best lines, are what an answer was about."""
 MAX_LATER_MS = 60_000
 """A browser reads "today" a little before the question arrives: ends so near are the same."""
 
@@ -43,7 +55,8 @@ MAX_LATER_MS = 60_000
 class Understood:
     """What a message asks, and of what: `topic` is the message without its scope, `form` the kind of answer
     it asks for, and `words` what it is about, none for a summary. `beside` is what is asked of other sources
-    than frames, whose times may be to come.
+    than frames, whose times may be to come. `shown` are the frames that answered the question before it,
+    which it `leans` on where it says so itself.
     """
 
     scope: Scope
@@ -52,6 +65,8 @@ class Understood:
     form: Form
     words: tuple[str, ...]
     beside: AskedBeside = NOTHING_BESIDE
+    shown: frozenset[int] = frozenset()
+    leans: bool = False
 
 
 def understood(
@@ -85,11 +100,19 @@ def understood(
         scope = Scope("", first_ms, request.now_ms, is_everything=True, phrase=phrase.phrase)
         topic = mentions.rest
     form, words = form_of(topic, language), asked_words(topic, language)
-    if not about and goes_on(topic, language):
+    # Other words than those asked are not told to a program that may not see every frame.
+    may_respell = is_read and not about and permits is None
+    spelled = spelling.spelled_like(database, filter(is_no_word, words)) if may_respell else {}
+    for word, other in spelled.items():
+        words = tuple(other if each == word else each for each in words)
+        topic = subject = re.sub(re.escape(word), other, topic, flags=re.IGNORECASE)
+    does_lean = not about and (goes_on(topic, language) or leans(topic, language))
+    if does_lean or (before and not (about or phrase) and _may_lean(database, topic, words)):
         for question, _ in before:
             _, _, earlier = _parts(database, question, calendar)
-            if words := asked_words(earlier, asked_in(question)):
-                form = form_of(earlier, asked_in(question)) if form is Form.YES_NO else form
+            if before_words := asked_words(earlier, asked_in(question)):
+                form = form_of(earlier, asked_in(question)) if form is Form.YES_NO and not words else form
+                words = tuple(dict.fromkeys((*words, *before_words)))
                 scope, topic = replace(scope, follows=question), f"{earlier} {topic}"
                 subject = topic
                 break
@@ -97,8 +120,28 @@ def understood(
     if beside and (span := _beside(database, scope, filters, permits, *beside)):
         scope, form, words = Scope("", *span), Form.SUMMARY, ()
     said = told(scope, filters, zone, request.now_ms, answer_language(message), request.frame_id is not None)
+    said += "".join(_respelled(word, other, answer_language(message)) for word, other in spelled.items())
     asked = AskedBeside(subject, _times_of(request, scope, mentions.rest if phrase else "", calendar))
-    return Understood(replace(scope, text=said), filters, topic, form, words, asked)
+    is_bounded = about is not None or phrase is not None or not is_read or filters != TurnFilters()
+    shown = frozenset[int]() if is_bounded else _shown(database, request.chat_id)
+    return Understood(replace(scope, text=said), filters, topic, form, words, asked, shown, does_lean)
+
+
+def _respelled(word: str, other: str, language: Language) -> str:
+    return text("joint", language, "scope") + text("respelled", language, "scope", word=word, other=other)
+
+
+def _may_lean(database: Database, topic: str, words: Sequence[str]) -> bool:
+    """Whether a question may be about what the one before it was, though it does not say so: it needs no
+    pronoun for that in its language, and its few words are on no frame.
+    """
+    is_bare = drops_subject(topic) and 0 < len(words) <= MAX_LEANING
+    return is_bare and not spelling.known(database, words)
+
+
+def _shown(database: Database, chat_id: int | None) -> frozenset[int]:
+    """The frames that the last answer of a chat begins with."""
+    return frozenset() if chat_id is None else frozenset(conversations.shown_last(database, chat_id, SHOWN))
 
 
 def _times_of(
@@ -144,6 +187,15 @@ def _topic(message: str, phrase: Found | Refusal | None) -> str:
     for named in (phrase, *phrase.also) if phrase else ():
         message = message.replace(named.phrase, " ")
     return message
+
+
+def outside(
+    database: Database, scope: Scope, filters: TurnFilters, zone: tzinfo, now_ms: int, language: Language
+) -> Scope:
+    """Everything, with a range that a message names as another reading: it has nothing of what is asked."""
+    also = ((scope.start_ms, scope.end_ms),)
+    wider = Scope("", _first_ms(database, now_ms), now_ms, is_everything=True, also=also, phrase=scope.phrase)
+    return replace(wider, text=told(wider, filters, zone, now_ms, language))
 
 
 def stands_on_screens(database: Database, message: str, phrase: Found | Refusal, now_ms: int) -> bool:
@@ -297,7 +349,8 @@ def told(
         parts.insert(0, text("everything", language, "scope"))
     if scope.start_ms >= now_ms or (scope.is_everything and scope.phrase and not scope.unread):
         phrase = scope.phrase or named(scope.start_ms)
-        parts.append(text("not_recorded", language, "scope", phrase=phrase))
+        name = "not_then" if scope.is_everything and scope.also else "not_recorded"
+        parts.append(text(name, language, "scope", phrase=phrase))
     if is_of_frame:
         parts.insert(0, text("frame", language, "scope"))
     where = (filters.app_name, filters.window_name, filters.browser_url, filters.host)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import ne
 
 import apsw
 
 from store.core import tokenizer
-from store.core.database import rows, scalar
+from store.core.database import Database, rows, scalar
 from store.core.full_text import Near, Phrase, match
 from store.core.tokenizer import Token
 from store.ocr import readings
@@ -25,6 +25,7 @@ from store.search import fuzzy, query
 MAX_SPELLINGS = 3
 _MAX_UNKNOWN = 3
 _MIN_LETTERS = 3
+_MIN_SPELLED = 5  # shorter words of a question are near to many
 _MAX_LETTERS = 16
 _TWO_SLIPS_LETTERS = 6
 _MAX_LOOKS = 2_000  # at 0.05 ms each, five times that in an index of ten million frames
@@ -53,6 +54,25 @@ def respelled(connection: apsw.Connection, text: str) -> Iterator[str]:
             other = other[:start] + put + other[end:]
             shift += len(put) - (end - start)
         yield other
+
+
+def known(database: Database, words: Iterable[str]) -> list[str]:
+    """Those of the words that some frame holds."""
+    with database.read() as connection:
+        return [word for word in words if fuzzy.is_known(connection, word.replace('"', " "))]
+
+
+def spelled_like(database: Database, words: Iterable[str]) -> dict[str, str]:
+    """Of each word that no frame holds the one a slip away that most do; both begin with the same letter."""
+    found: dict[str, str] = {}
+    likely = [word for word in words if word.isalpha() and _MIN_SPELLED <= len(word) <= _MAX_LETTERS]
+    with database.read() as connection:
+        unknown = [word for word in likely if not fuzzy.is_known(connection, word, is_prefix=True)]
+        for word in unknown[:_MAX_UNKNOWN]:
+            near = [each for each in _Vocabulary(connection).near(word, 1) if each[0] == word[0]]
+            if near:
+                found[word] = max(near, key=lambda each: (_frequency(connection, each), each))
+    return found
 
 
 def _unknown(

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from assistant.core.texts import ASKED_IN, asked_in, expressions
-from assistant.language.questions import Form, asked_words, form_of
+from assistant.language.questions import (
+    Form,
+    asked_words,
+    asks_for_latest,
+    asks_where,
+    form_of,
+    leans,
+    says_change,
+)
 from tests.tables import for_each
 
 
@@ -107,3 +115,59 @@ def test_words_are_small_only_where_the_language_is_told(question: str, words: t
 
 def test_every_language_that_is_told_apart_has_its_forms() -> None:
     assert set(expressions()) == set(ASKED_IN)
+
+
+@for_each(
+    ("question", "does_lean"),
+    [
+        ("and where did I moor it?", True),
+        ("Und wer hat den Schlüssel?", True),
+        ("how long will she stay?", True),
+        ("Where did I moor the boat?", False),
+        ("Is there mould in cabin 3?", False),
+        ("And which of the three pumps in cabin 3 did the harbour master order?", False),
+        ("Pourquoi Marc ne peut-il pas venir ?", False),
+        ("那怎么付钱？", True),
+        ("그럼 짐은 몇 개야?", True),
+    ],
+)
+def test_a_question_that_begins_so_or_has_a_pronoun_leans_on_the_one_before(
+    question: str, does_lean: bool
+) -> None:
+    assert leans(question, asked_in(question)) is does_lean
+
+
+@for_each(
+    ("line", "is_change"),
+    [
+        ("the keys are now at the baker's", True),
+        ("Der Termin wird auf Freitag verschoben", True),
+        ("交货期改到五月", True),
+        ("예약이 26일로 바뀌었어", True),
+        ("the keys are at the baker's", False),
+        ("Termin am Freitag", False),
+        ("交货期五月", False),
+    ],
+)
+def test_a_line_says_that_something_changed(line: str, is_change: bool) -> None:
+    assert says_change(line) is is_change
+
+
+@for_each(
+    ("question", "is_latest"),
+    [
+        ("What does the mast cost now?", True),
+        ("Worauf haben wir uns am Ende geeinigt?", True),
+        ("船最后多少钱？", True),
+        ("What does the mast cost?", False),
+        ("船多少钱？", False),
+    ],
+)
+def test_how_things_are_now_or_were_in_the_end_is_asked(question: str, is_latest: bool) -> None:
+    assert asks_for_latest(question) is is_latest
+
+
+def test_where_asks_for_a_place() -> None:
+    questions = ("Where is it?", "Wo ist es?", "C'est où ?", "在哪里？", "어디야?", "どこですか")
+    assert all(map(asks_where, questions))
+    assert not asks_where("When is it?")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from assistant.language.questions import Form, asked_words, asks_for_last, form_of
 from assistant.retrieval import usage
 from assistant.retrieval.answer_lines import Answers, Question, answering, fits, named, terms
@@ -181,3 +183,43 @@ def test_a_window_is_not_meant_by_the_name_of_another_app() -> None:
     activity = [Segment(0, 60_000, "Chrome", "Review", None, 1, 2, 2)]
     assert usage.meant(activity, ["video"], {"video": {"chrome": 0.64}})
     assert not usage.meant(activity, ["firefox"], {"firefox": {"chrome": 0.56}})
+
+
+def test_a_later_line_that_says_so_comes_before_what_it_changed() -> None:
+    before = screen("e1", "Members", "Name Phone Berth\nAda Moreno 555 0142 B7", 1000)
+    after = screen("e2", "Chat", "Ada: by the way, my new one is 555 0858", 2000)
+    other = screen("e3", "Chat", "Ada: see you at the harbour", 3000)
+    near = {"ada: by the way, my new one is 555 0858": 0.4}
+    found = answers("Ada's phone?", before, after, other, nearness=near)
+    assert found.moments[0][0].text == "Ada: by the way, my new one is 555 0858"
+    assert "Ada Moreno 555 0142 B7" in [line.text for line in found.moments[1]]
+
+
+def test_what_a_frame_has_of_the_window_and_not_in_it_is_no_answer() -> None:
+    shown = screen("e1", "Harbour office", "harbour.example/office\nQuay 4, second floor")
+    address = replace(shown, frame=replace(shown.frame, browser_url="https://harbour.example/office/"))
+    lines = [
+        line.text for moment in answers("Where is the harbour office?", address).moments for line in moment
+    ]
+    assert lines == ["Quay 4, second floor"]
+    bars = [screen(f"e{n}", f"Sheet {n}", f"File Edit View Insert {n}", n) for n in range(2)]
+    bars += [screen("e3", "Mail", "File Edit View Insert"), screen("e4", "Code", "File Edit View Insert Run")]
+    sheet = screen("e5", "Budget", "budget plan ☆ File Edit View Insert\nthe budget is 400", 9)
+    assert answers("What is the budget?", *bars, sheet).moments[0][0].text == "the budget is 400"
+
+
+def test_the_head_of_a_compound_alone_is_not_what_it_is_part_of() -> None:
+    assert named(["augenarzttermin"], "Ihr Termin")["augenarzttermin"] < 0.5
+    assert named(["termin"], "Ihr Augenarzttermin")["termin"] >= 0.7
+
+
+def test_a_question_that_leans_is_answered_by_the_frame_shown_before() -> None:
+    screens = (
+        replace(one, frame=replace(one.frame, id=n))
+        for n, one in enumerate((screen("e1", "a", "by sea, in May"), screen("e2", "b", "by air, in June")))
+    )
+    asked = Question("How?", Form.FACT, ("shipped",), {})
+    leaning = replace(asked, shown=frozenset((1,)), leans=True)
+    entries = list(screens)
+    assert not answering(asked, entries).is_found
+    assert answering(leaning, entries).moments[0][0].text == "by air, in June"

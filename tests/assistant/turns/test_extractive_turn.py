@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -240,6 +241,44 @@ def test_a_follow_up_is_about_what_the_question_before_it_was_about(ask: Ask, af
     assert ask("And yesterday?", **follow_up).end_ms <= first.start_ms
     assert ask("Who wrote about the lamps?", **{**follow_up, "start_ms": 0}).scope.is_everything
     assert ask("And who else?", **follow_up).scope.is_everything
+
+
+def test_words_of_the_question_before_are_kept_by_one_that_goes_on(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, "Mast: Kiefer, 12 m, im Schuppen von Ada", window_name="Chat")
+    afternoon.show(2, "Ada hat Urlaub\nSchuppen und Steg neu gestrichen", window_name="Notes")
+    asking = {"model": "extractive", "start_ms": None, "end_ms": None}
+    first = ask("Wie lang ist der Mast?", **asking)
+    then = ask("Und in welchem Schuppen liegt er?", **asking, chat_id=first.chat_id)
+    assert "- 14:01: “Mast: Kiefer, 12 m, im Schuppen von Ada” [1]" in then.answer_md
+    assert then.scope is not None
+    assert "Wie lang ist der Mast?" in then.scope.text
+
+
+def test_a_word_that_is_misspelt_is_read_as_one_that_is_there(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, "the ferry will arrive at pier 4")
+    said = ask("Where will the ferry arive?", model="extractive", start_ms=None, end_ms=None)
+    assert "“the ferry will arrive at pier 4” [1]" in said.answer_md
+    assert said.scope is not None
+    assert "“arive” read as “arrive”" in said.scope.text
+
+
+def test_a_day_that_a_question_is_about_is_no_time_to_look_at(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(-2 * 24 * 60, "Ada: I cannot come on Friday, the mast is broken", window_name="Chat")
+    afternoon.show(-60, "nothing of interest here")
+    day = datetime.fromtimestamp(START_MS / 1000, UTC).strftime("%A")
+    said = ask(f"Why can't Ada come on {day}?", model="extractive", start_ms=None, end_ms=None)
+    assert f"shows “ada” (“{day}”). At other times:" in said.answer_md
+    assert "Ada: I cannot come on Friday, the mast is broken” [1]" in said.answer_md
+    assert said.scope is not None
+    assert said.scope.is_everything
+    assert len(said.scope.also) == 1
+
+
+def test_where_something_is_may_be_answered_by_a_window(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, "Lemon cake, 20 cm", app_name="Firefox", window_name="Cake Lab - your order")
+    said = ask("Where did I order the lemon cake?", model="extractive")
+    assert "- 14:01, Firefox “Cake Lab - your order”: “Lemon cake, 20 cm” [1]" in said.answer_md
+    assert {claim.state for claim in said.claims} == {"cited"}
 
 
 def test_the_week_begins_where_the_locale_has_it_begin(ask: Ask, afternoon: Afternoon) -> None:

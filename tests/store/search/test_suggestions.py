@@ -10,6 +10,7 @@ from store.deletion import deletion
 from store.frames.media import Media
 from store.ocr import readings
 from store.search.filters import Filters
+from store.search.spelling import known, spelled_like
 from store.search.suggestions import Spelling, Suggestions, Widening, suggest
 from tests.factories import NOON_MS, text_draft
 from tests.store.search.searching import ALWAYS, add_frame, add_texts
@@ -97,6 +98,16 @@ def test_the_word_that_keeps_a_text_from_frames_is_named(database: Database) -> 
         Spelling("razem 15350,94", 1, less_word="zł"),
     )
     assert suggest(database, "razem OR nic zł", ALWAYS).spellings == ()
+
+
+def test_a_word_of_a_question_is_taken_for_one_a_slip_away_that_begins_alike(database: Database) -> None:
+    add_texts(database, "the boats arrive", "they arrive", "arrives", "Haus", "要写")
+    assert spelled_like(database, ("arive", "boats", "maus", "hausx", "arrve")) == {
+        "arive": "arrive",
+        "hausx": "haus",
+        "arrve": "arrive",
+    }
+    assert known(database, ("要写", "arrive", "arive")) == ["要写", "arrive"]
 
 
 def test_a_spelling_gives_frames_under_the_filters_or_says_that_it_does_not(database: Database) -> None:
