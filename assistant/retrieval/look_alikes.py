@@ -17,6 +17,8 @@ from assistant.retrieval.retrieval import Entry
 
 SAME_SCREEN = 0.6
 """As large a part of the letters of a frame."""
+EXACT = 0.3
+"""So much of it in lines that were read the very same."""
 LOOKED_BACK = 8
 """So many screens back a frame is compared: one goes to and fro between a few."""
 MISREAD_WORDS = 5
@@ -85,8 +87,11 @@ def _is_same(screen: _Screen, entry: Entry, lines: Sequence[str]) -> bool:
     one, other = screen.look.entry.frame, entry.frame
     if (one.app_name, one.window_name) != (other.app_name, other.window_name) or not lines:
         return False
-    known = sum(len(line) for line in lines if screen.knows(line))
-    return known >= SAME_SCREEN * sum(map(len, lines))
+    letters = sum(map(len, lines))
+    exact = sum(len(line) for line in lines if normalize(line) in screen.forms)
+    if exact < EXACT * letters:  # most screens are told apart without a look at each word
+        return False
+    return sum(len(line) for line in lines if screen.knows(line)) >= SAME_SCREEN * letters
 
 
 def _news(screen: _Screen, lines: Sequence[str]) -> Iterator[str]:
