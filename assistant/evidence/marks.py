@@ -15,6 +15,7 @@ measured     it cites nothing and tells durations and counts that code worked ou
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -60,6 +61,9 @@ def check(
     statements = [(each, answer_md[each.start : each.end]) for each in split_statements(answer_md)]
     compared = [(frozenset(_cited(text)), pieces_of(text)) for _, text in statements]
     wrong_in, right_in = (_by_sentence(compared, quotes) for quotes in (misquoted, quoted))
+    on_line: defaultdict[int, set[int]] = defaultdict(set)
+    for (statement, _), (numbers_of_it, _) in zip(statements, compared, strict=True):
+        on_line[answer_md.rfind("\n", 0, statement.start)] |= numbers_of_it
     for at, (statement, text) in enumerate(statements):
         if plain(text).strip() in own_sentences():
             continue
@@ -75,8 +79,8 @@ def check(
         absent = _missing(said, found, shown, given, language) if shown else []
         state, missing = _cited_state(absent, wrong, in_pictures), [*wrong, *(each.text for each in absent)]
         if not cited:
-            beside = {n for near in _on_line(statements, at, answer_md) for n in _cited(near)}
-            state, missing = _uncited(said, found, given, [screens[n] for n in beside if n in screens])
+            beside = [screens[n] for n in on_line[answer_md.rfind("\n", 0, statement.start)] if n in screens]
+            state, missing = _uncited(said, found, given, beside)
         place, right = (statement.start, statement.end), right_in.get(at, ())
         stands = underlined(said, statement.start, found, shown, right, language) if not missing else ()
         on_frame = tuple(stands)
@@ -123,15 +127,6 @@ def _cited_state(
     return "seen" if in_pictures and not is_quoted else "not_on_frame"
 
 
-def _on_line(statements: Sequence[tuple[Statement, str]], at: int, answer_md: str) -> Iterator[str]:
-    """The other sentences of a paragraph's line, which go on with what one of them tells."""
-    here = statements[at][0]
-    for statement, text in statements:
-        between = answer_md[min(here.end, statement.end) : max(here.start, statement.start)]
-        if "\n" not in between:
-            yield text
-
-
 def _uncited(
     said: str, found: Sequence[Particular], facts: MeasuredFacts, beside: Sequence[Screen]
 ) -> tuple[ClaimState, list[str]]:
@@ -175,14 +170,14 @@ def _missing(
     """What stands on no frame."""
     bare = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
     altered = [each for screen in shown.values() for each in screen.altered_names(bare)]
-    stands = [any(_stands(screen, each, bare) for screen in shown.values()) for each in found]
-    numbers = [each.value for each, here in zip(found, stands, strict=True) if here and each.value]
+    told = [each for each in found if not each.is_weak]
+    stands = [any(_stands(screen, each, bare) for screen in shown.values()) for each in told]
+    numbers = [each.value for each, here in zip(told, stands, strict=True) if here and each.value]
     return [
         each
-        for each, here in zip(found, stands, strict=True)
+        for each, here in zip(told, stands, strict=True)
         if not (
             here
-            or each.is_weak
             or (each.value is not None and (facts.tell(each.value, said) or _is_sum(each.value, numbers)))
             or (
                 not is_in_signs(said, language)

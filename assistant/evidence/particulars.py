@@ -230,8 +230,8 @@ class Screen:
         if particular.kind == "name":
             if _CJK_RUN.match(particular.text):
                 return self._signs.has_family(particular.text, particular.language)
-            has_word = self.has_word(particular.text) or self._has_misread(particular.text)
-            return has_word or self._has_otherwise(particular)
+            has_word = self.has_word(particular.text) or self._has_otherwise(particular)
+            return has_word or self._has_misread(particular.text)
         return self.has_text(particular.text)
 
     def bears_out(self, sentence: str, writes_small: bool = False) -> bool:
@@ -301,17 +301,14 @@ class Screen:
         return has_other and not any(row in named for row, _ in places)
 
     def nearest(self, pieces: frozenset[str]) -> str:
-        """The line or passage that has most of these pieces; "" where none has any."""
-        line, shared = max(
-            ((line, len(own & pieces)) for line, own in self._pieces),
-            key=lambda pair: pair[1],
-            default=("", 0),
-        )
+        """The line or passage that has most of these `pieces_of` a text; "" where none has any."""
+        lines = [(sum(piece in form for piece in pieces), line) for line, form in self._lines]
+        shared, line = max(lines, key=lambda pair: pair[0], default=(0, ""))
         return line if shared else ""
 
     @cached_property
-    def _pieces(self) -> list[tuple[str, frozenset[str]]]:
-        return [(line, pieces_of(line)) for text in self.texts[-1:] for line in text.split("\n")]
+    def _lines(self) -> list[tuple[str, str]]:
+        return [(line, line.casefold()) for text in self.texts[-1:] for line in text.split("\n")]
 
     @cached_property
     def table_rows(self) -> list[str]:

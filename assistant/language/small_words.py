@@ -96,13 +96,23 @@ def is_small(word: str, language: str) -> bool:
 
 def denies(text: str, language: str = "") -> bool:
     """Whether a text, which may be in a `language`, has a word that denies."""
-    form, languages = text.casefold(), {language, *languages_of(text)}
-    words = {word for each in languages for word in _DENYING.get(each, "").split()}
-    return bool(
-        not words.isdisjoint(_WORD.findall(form))
-        or _DENYING_SIGNS.search(form)
-        or ("en" in languages and _DENYING_ENDING.search(form))
-    )
+    form = text.casefold()
+    if _DENYING_SIGNS.search(form):
+        return True
+    found = {each for word in _WORD.findall(form) for each in _denying().get(word, ())}
+    if _DENYING_ENDING.search(form):
+        found.add("en")
+    return bool(found) and (language in found or not found.isdisjoint(languages_of(text)))
+
+
+@cache
+def _denying() -> dict[str, set[str]]:
+    """The languages in which a word denies."""
+    found: dict[str, set[str]] = {}
+    for language, words in _DENYING.items():
+        for word in words.split():
+            found.setdefault(word, set()).add(language)
+    return found
 
 
 @cache
