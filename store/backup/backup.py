@@ -286,6 +286,11 @@ def _files_named(database: Database) -> list[str]:
     return [*(f"{made.media.name}/{path}" for path in pictures), *paths]
 
 
+def pictures_of_frames(database: Database) -> int:
+    """How many there are; a file may be a pack of many, and others were attached to questions."""
+    return int(database.scalar("select count(*) from frames where media_path is not null"))
+
+
 @contextmanager
 def opened(made: DataDir) -> Iterator[Database]:
     """A database of a backup, closed at the end so that nothing but the one file is left."""

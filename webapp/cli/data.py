@@ -43,8 +43,7 @@ def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
     else:
         path, made = backups.make(database, now_ms())
         backups.rotate(database, here.settings.backup.keep, path)
-    # A file may be a pack of many pictures, or was attached to a question.
-    pictures = database.scalar("select count(*) from frames where media_path is not null")
+    pictures = backups.pictures_of_frames(database)
     if as_json:
         told = {"pictures": pictures, "files": made.pictures, "missing": made.missing}
         return print_json({"path": str(path), **told})
