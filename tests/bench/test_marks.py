@@ -11,11 +11,11 @@ from bench.report import SETS
 @pytest.mark.parametrize(
     ("names", "flagged", "warned", "marked"),
     [
-        (("open", "second", "third", "fourth"), 0.975, 0.015, 0),
+        (("open", "second", "third", "fourth"), 0.98, 0.015, 0),
         (("sixth",), 0.92, 0.095, 0),
         # Nobody who wrote the code has read these. What is reached; the goals are 0.98 and 0.02.
         # The second are answers in six languages that no code was written for.
-        (("sealed",), 0.95, 0.03, 0),
+        (("sealed",), 0.96, 0.03, 0),
         (("languages",), 0.98, 0.1, 0),
     ],
 )
