@@ -13,6 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from store.core import tokenizer
@@ -26,6 +27,7 @@ _CJK_SIZES = range(2, 7)
 _LINE_CHARS = range(16, 241)
 _LINE_WORDS = 4
 _LINE_CJK = 8
+_LIKE_A_TITLE = 0.9  # of the signs of a line and a title stand in both in the same order
 _MIN_WEIGHT = 0.5
 """Of a concept, and of the words of a fact on average: more of it is elsewhere than here below this."""
 _WORDS_OF_LINE = 8
@@ -135,6 +137,7 @@ def facts(lines: Sequence[Line], titles: Sequence[str], weight: Weight) -> list[
         for line in lines
         if (_is_sentence(line.text) or box(line.text))
         and (words := {word for word, _ in words_of(line.text, (2,))}) - of_titles
+        and not (words & of_titles and _repeats(line.text, titles))
     ]
     said: set[str] = set()
     chosen: list[Line] = []
@@ -147,6 +150,16 @@ def facts(lines: Sequence[Line], titles: Sequence[str], weight: Weight) -> list[
         chosen.append(line)
         said.update(words_of_line)
     return chosen
+
+
+def _repeats(line: str, titles: Sequence[str]) -> bool:
+    """Whether it is a title as it was read: of one in ten signs taken for another."""
+    matcher = SequenceMatcher(b="".join(line.casefold().split()), autojunk=False)
+    for title in titles:
+        matcher.set_seq1("".join(title.casefold().split()))
+        if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= _LIKE_A_TITLE <= matcher.ratio():
+            return True
+    return False
 
 
 def _interest(line: Line, first: Line) -> float:

@@ -118,7 +118,8 @@ def _draft(
     lines = keyword_extraction.distinct_lines((frame_id, text) for frame_id, _, text in texts)
     weight = around.background.weight({_window(v.app_name, v.window_name, v.browser_url) for v in visits})
     words = keyword_extraction.concepts(titles, lines, weight)
-    told = keyword_extraction.facts(lines, [*titles, place_name, first.app_name or ""], weight)
+    whole_titles = dict.fromkeys(visit.window_name for visit in visits if visit.window_name)
+    told = keyword_extraction.facts(lines, [*titles, *whole_titles, place_name, first.app_name or ""], weight)
     urls = _urls(connection, visits, frame_ids)
     of_urls = [name for url in urls if (name := places.file_of_url(url))]
     of_titles = places.files_of_titles(titles)
@@ -236,7 +237,7 @@ def _fingerprint(visits: Sequence[Segment], readings: Sequence[tuple[int, int]],
     ).hexdigest()[:32]
 
 
-_RULES = 3
+_RULES = 4
 """Counted up when the rules change, so that a later derivation writes its words."""
 
 

@@ -303,6 +303,16 @@ def test_menus_are_told_from_what_was_looked_at(database: Database, shoot: Shoot
     assert not {"Records", "Reports"} & {word for one in everything(database) for word in one.concepts}
 
 
+def test_a_window_s_title_is_not_told_as_its_best_line_though_one_sign_was_misread(
+    database: Database, shoot: Shoot, clock: Clock
+) -> None:
+    shoot(NOON_MS, "Seed orders/2027-Iist.ods - Sheets\nBroad beans, 12 packets from Ashdown",
+          app_name="Sheets", window_name="Seed orders/2027-list.ods - Sheets")  # fmt: skip
+    derive(database, clock)
+    (one,) = everything(database)
+    assert [fact.text for fact in one.facts] == ["Broad beans, 12 packets from Ashdown"]
+
+
 def test_a_bar_that_stands_on_every_page_is_not_told_though_it_was_the_first_that_was_seen(
     database: Database, shoot: Shoot, clock: Clock
 ) -> None:
