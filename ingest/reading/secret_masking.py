@@ -19,7 +19,7 @@ from engines.ocr.protocol import OcrLine, OcrUnavailable, line_of
 
 MASK = "••••"
 """Of one length, since the length of a secret is a hint."""
-_INSTALL = "mask_secrets is on, but its library is missing: pip install 'recollect[secrets]'"
+_INSTALL = "mask_secrets is on, but its library is missing: pip install bc-detect-secrets"
 
 _RUN = re.compile(r"[A-Za-z0-9+]{20,}")
 """Within the signs that part words of names and addresses. Below 20 there are words with figures."""

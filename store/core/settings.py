@@ -222,7 +222,7 @@ class PrivacySettings:
     mask_secrets: bool = _setting(
         False,
         "Mask in the text of frames what looks like a key, a token or a password; pictures still show it, "
-        "and what reading garbles is missed. Needs pip install 'recollect[secrets]'.",
+        "and what reading garbles is missed. Needs pip install bc-detect-secrets.",
     )
 
 

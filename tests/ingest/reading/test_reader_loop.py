@@ -193,11 +193,11 @@ def test_nothing_is_read_where_secrets_cannot_be_masked(home: Home, monkeypatch:
     desk = Desk(masking(home), opener(ScriptedEngine("Password: kestrel-Oak7")))
     desk.work()
     assert fresh(home, frame).reading_state == "unavailable"
-    assert "recollect[secrets]" in desk.stats.known.engine_problem
+    assert "bc-detect-secrets" in desk.stats.known.engine_problem
 
 
 def no_library() -> Mask:
-    raise OcrUnavailable("pip install 'recollect[secrets]'")
+    raise OcrUnavailable("pip install bc-detect-secrets")
 
 
 def test_an_engine_that_breaks_while_it_opens_is_a_problem_that_is_said(home: Home) -> None:
