@@ -64,7 +64,7 @@ class Running:
 def running(database: Database, stub: StubModel, tmp_path: Path) -> Iterator[Running]:
     (tmp_path / "plan.txt").write_text("the plan for monday", encoding="utf-8")
     listener = listen("127.0.0.1", 0)
-    entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True)
+    entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True, context_tokens=32_000)
     settings = Settings(
         web=replace(WebSettings(), port=listener.getsockname()[1]),
         chat=ChatSettings(models=(entry,), timeout_s=120),
