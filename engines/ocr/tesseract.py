@@ -129,34 +129,41 @@ class TesserocrEngine:
         # Leptonica complains on stderr about boxes it then handles; our errors come as exceptions.
         tesserocr.set_leptonica_log_level(tesserocr.LeptLogLevel.NONE)
         self.version = tesserocr.tesseract_version().split("\n")[0].removeprefix("tesseract ")
-        self._folder = folder = folder_with(self.languages, list(usual_folders()))
+        self._folder = folder_with(self.languages, list(usual_folders()))
         self._known = Remembered()
         self._han = han_reader(self.languages)
         self.version += f" and {self._han.name}" if self._han else ""
-        self._apis = {
-            language: tesserocr.PyTessBaseAPI(
-                path=f"{folder}{os.sep}", lang=language, oem=tesserocr.OEM.LSTM_ONLY, variables=VARIABLES
-            )
-            for language in passes(self.languages)
-        }
+        # Rows of Han need none of Tesseract's models for them (47 MB); a picture among them may.
+        eager = [group for group in passes(self.languages) if not (self._han and self._han.reads(group))]
+        self._apis: dict[str, Any] | None = {group: self._opened(group) for group in eager}
 
     def models(self) -> str:
         return models_in(self._folder, self.languages, self._han)
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
-        if not self._apis:
+        if self._apis is None:
             raise OcrError("this engine was closed")
         return read_page(image, mask, self.languages, self._recognise, self._known)
 
     def close(self) -> None:
-        for api in self._apis.values():
+        for api in (self._apis or {}).values():
             api.End()
-        self._apis = {}
+        self._apis = None
+
+    def _opened(self, languages: str) -> Any:
+        import tesserocr
+
+        return tesserocr.PyTessBaseAPI(
+            path=f"{self._folder}{os.sep}", lang=languages, oem=tesserocr.OEM.LSTM_ONLY, variables=VARIABLES
+        )
 
     def _recognise(self, pages: Sequence[Image.Image], language: str, psm: int) -> list[list[OcrWord]]:
         if self._han and psm == PSM_RAW_LINE and self._han.reads(language):
             return list(map(self._han.read, pages))
-        api = self._apis[language]
+        if not pages:
+            return []
+        assert self._apis is not None
+        api = self._apis.get(language) or self._apis.setdefault(language, self._opened(language))
         api.SetPageSegMode(psm)
         try:
             return [self._words(api, page) for page in pages]
