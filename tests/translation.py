@@ -253,7 +253,7 @@ def update(language: str) -> list[str]:
         if not _is_whole(string):
             missing.append(message.id if isinstance(message.id, str) else message.id[0])
     with languages.path(language).open("wb") as file:
-        write_po(file, new, width=110, omit_header=True, sort_output=True, include_lineno=False)
+        write_po(file, new, width=110, omit_header=True, sort_output=True, no_location=True)
     return missing
 
 

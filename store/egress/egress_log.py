@@ -135,21 +135,6 @@ def of_turn(database: Database, chat_id: int, n: int) -> list[SentRequest]:
     )
 
 
-def last_prompted(
-    database: Database, chat_id: int, before_turn: int | None = None, provider: str | None = None
-) -> SentRequest | None:
-    """The last request of a chat of whose system prompt the blocks were noted; in turns before one, and to
-    one provider, where these are given.
-    """
-    found = _requests(
-        database,
-        "t.conversation_id = :chat_id and r.blocks <> '' and (:turn is null or t.n < :turn) "
-        "and (:provider is null or r.provider = :provider) order by t.n desc, r.id desc limit 1",
-        {"chat_id": chat_id, "turn": before_turn, "provider": provider},
-    )
-    return next(iter(found), None)
-
-
 def latest(
     database: Database, limit: int = 50, before_id: int | None = None, purpose: Purpose | None = None
 ) -> list[SentRequest]:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from store.core import copies, preferences
 from store.core.database import Database
-from store.core.errors import existing
 from store.core.records import columns
 from store.core.records import put as put_row
 from store.core.translation import N_
@@ -84,11 +83,6 @@ def topic(database: Database, name: str) -> Topic | None:
 def topics(database: Database) -> list[Topic]:
     """The newest 200 topics, the one made last first."""
     return database.records(Topic, f"{_TOPICS} order by built_ms desc, id desc limit 200")
-
-
-def topic_of_id(database: Database, topic_id: int) -> Topic:
-    """One topic. Raises `NotFound`."""
-    return existing(database.first(Topic, f"{_TOPICS} where id = ?", (topic_id,)), "topic", topic_id)
 
 
 def put_topic(

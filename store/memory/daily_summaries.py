@@ -94,13 +94,6 @@ def is_other_clock(connection: apsw.Connection, zone: str, day_start_min: int) -
     return scalar(connection, sql, (zone, day_start_min)) is not None
 
 
-def listed(database: Database, before: date | None = None, limit: int = 31) -> list[DailySummary]:
-    """Days with a summary, the latest first, those before a date where one is given."""
-    sql = f"{SELECT} where :before is null or s.day < :before order by s.day desc limit :limit"
-    values = {"before": before and before.isoformat(), "limit": limit}
-    return database.records(DailySummary, sql, values)
-
-
 def of_day(database: Database, day: date) -> DailySummary | None:
     return database.first(DailySummary, f"{SELECT} where s.day = ?", (day.isoformat(),))
 

@@ -8,7 +8,7 @@ from store.chats import attachments
 from store.chats.records import StoredEvidence
 from store.egress import providers
 from store.egress.providers import Provider
-from store.memory import chat_digests, chat_sessions
+from store.memory import chat_sessions
 from store.search.filters import Filters
 from store.search.search import search
 from tests.assistant.context.helpers import Past
@@ -74,7 +74,6 @@ def pages(own: Services, chat: str, session_id: int) -> dict[str, str]:
     chat_sessions.set_verbose(own.database, True, own.clock())
     chat_id = int(chat.rpartition("/")[2])
     session = chat_sessions.latest_of_chat(own.database, chat_id)
-    topic = chat_digests.topics(own.database)[0].id
     assert session is not None and attachments.of_chat(own.database, chat_id)
     return {
         "chat-remembered": f"{chat}#t3",
@@ -82,8 +81,5 @@ def pages(own: Services, chat: str, session_id: int) -> dict[str, str]:
         "chat-told": f"{chat}/turns/3/context",
         "chat-sessions": "/memory/sessions",
         "chat-session": f"/memory/sessions/{session_id}",
-        "chat-digests": "/memory/digests",
-        "chat-topics": "/memory/topics",
-        "chat-topic": f"/memory/topics/{topic}",
         "logging": "/settings/logging",
     }

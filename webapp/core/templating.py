@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, make_response, redirect, render_template
@@ -15,6 +15,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from store.chats import personas
 from store.core import preferences, times
+from store.core.translation import N_
 from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.frames import FrameRow
@@ -32,6 +33,32 @@ class _Pages(Blueprint):
         name = f"{view_func.__module__}.{view_func.__name__}".replace(".", "_")
         super().add_url_rule(rule, name, view_func, *values, **options)
 
+
+class SettingsTab(NamedTuple):
+    """A page of Settings and what else counts as it; the first address is where its link leads."""
+
+    name: str
+    icon: str
+    addresses: tuple[str, ...]
+    is_advanced: bool = False
+
+
+SETTINGS = (
+    SettingsTab(N_("Recording"), "play", ("/settings/recording", "/status")),
+    SettingsTab(N_("Storage"), "disk", ("/settings/storage",)),
+    SettingsTab(N_("Privacy"), "shield", ("/privacy",)),
+    SettingsTab(N_("Models and voices"), "chat", ("/settings/models", "/personas")),
+    SettingsTab(N_("Memory"), "memory", ("/settings/memory",)),
+    SettingsTab(N_("Imports"), "open", ("/sources",)),
+    SettingsTab(N_("Display"), "window", ("/settings/display",)),
+    SettingsTab(N_("About"), "info", ("/settings/about",)),
+    SettingsTab(N_("Tools"), "", ("/settings/tools",), True),
+    SettingsTab(N_("Browsers and programs"), "", ("/settings/access",), True),
+    SettingsTab(N_("Chat summaries"), "", ("/memory/sessions",), True),
+    SettingsTab(N_("Prompts as sent"), "", ("/settings/models/prompt/preview",), True),
+    SettingsTab(N_("What was sent"), "", ("/settings/sent",), True),
+    SettingsTab(N_("Logging"), "", ("/settings/logging",), True),
+)
 
 blueprint = _Pages("pages", __name__)
 get, post = blueprint.get, blueprint.post
@@ -130,6 +157,7 @@ def install(app: Flask) -> None:
         entity_kinds=formatting.entity_kinds,
         viewer=viewer,
         presets=presets,
+        settings_tabs=SETTINGS,
         here=lambda: flask_request.full_path.rstrip("?"),  # this very page, for links that come back to it
         span=lambda start_ms, end_ms: formatting.span(start_ms, end_ms, viewer().zone, viewer().now_ms),
     )

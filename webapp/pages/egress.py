@@ -18,6 +18,7 @@ from webapp.core import templating
 from webapp.core.lookups import turn_or_404
 from webapp.core.parameters import number
 from webapp.core.services import services
+from webapp.pages.models.prompt_blocks import prompt_sent
 
 PAGE = 50
 DAYS = 30
@@ -84,6 +85,7 @@ def _page(requests: list[SentRequest], section: str, back: str, question: str = 
         purposes=_purposes(),
         outcome=_outcome,
         parts_of=_parts,
+        prompt_of=prompt_sent,
     )
 
 

@@ -23,28 +23,25 @@ PAGE = 50
 
 @templating.get("/memory/sessions")
 def sessions() -> Response:
-    """Windows of chats, newest first; ``before`` is the id that a page ends at."""
-    own, database = services(), services().database
+    """Windows of chats, newest first; ``before`` is the id that a page ends at. The first page also has the
+    topics, and the lines that models are told from.
+    """
+    own, database, before = services(), services().database, number(request.args, "before")
     session_closing.close_idle_sessions(own.context)
-    listed = chat_sessions.listed(database, PAGE + 1, number(request.args, "before"))
+    listed = chat_sessions.listed(database, PAGE + 1, before)
     shown = listed[:PAGE]
     summaries = chat_summaries.get(database, [session.id for session in shown])
+    digests = {
+        "days": topics.RECENT_DAYS,
+        "topics": topics.renewed(database, own.clock()),
+        "recent": topics.recent(database, own.clock()).lines,
+        "history": topics.history(database, own.clock()).lines,
+    }
     return templating.render_page(
         "memory/sessions.html",
         rows=[(session, summaries.get(session.id)) for session in shown],
         older=shown[-1].id if len(listed) > PAGE else None,
-    )
-
-
-@templating.get("/memory/digests")
-def digests() -> Response:
-    """What models are told of many chats: the recent days chat by chat, the time before by week."""
-    database, now_ms = services().database, services().clock()
-    return templating.render_page(
-        "memory/digests.html",
-        days=topics.RECENT_DAYS,
-        recent=topics.recent(database, now_ms).lines,
-        history=topics.history(database, now_ms).lines,
+        digests=digests if before is None else None,
     )
 
 
@@ -92,22 +89,6 @@ def change(session_id: int, what: str) -> Response:
     return templating.redirect_to(f"/memory/sessions/{session_id}")
 
 
-@templating.get("/memory/topics")
-def listed() -> Response:
-    """Topics of chats, the one made last first."""
-    return templating.render_page(
-        "memory/topics.html", topics=topics.renewed(services().database, services().clock())
-    )
-
-
-@templating.get("/memory/topics/<id:topic_id>")
-def topic(topic_id: int) -> Response:
-    """What chats came to about one topic."""
-    own, shown = services(), chat_digests.topic_of_id(services().database, topic_id)
-    lines = topics.digest(own.database, shown.topic, shown.title, shown.score, own.clock())
-    return templating.render_page("memory/topic.html", topic=shown, lines=lines)
-
-
 @templating.post("/memory/topics/<id:topic_id>")
 def rename(topic_id: int) -> Response:
     """Call the topic as the person does."""
@@ -115,14 +96,14 @@ def rename(topic_id: int) -> Response:
     if not title:
         raise Problem(422, "invalid_topic", _("A topic needs a name."))
     existing(chat_digests.rename_topic(services().database, topic_id, title), "topic", topic_id)
-    return templating.redirect_to(f"/memory/topics/{topic_id}")
+    return templating.redirect_to(f"/memory/sessions#topic-{topic_id}")
 
 
 @templating.post("/memory/topics/<id:topic_id>/<any(dismiss, restore):what>")
 def dismiss(topic_id: int, what: str) -> Response:
     """Never take this for a topic again, or do."""
     existing(chat_digests.dismiss_topic(services().database, topic_id, what == "dismiss"), "topic", topic_id)
-    return templating.redirect_to(f"/memory/topics/{topic_id}")
+    return templating.redirect_to(f"/memory/sessions#topic-{topic_id}")
 
 
 def _session(session_id: int) -> ChatSession:

@@ -19,6 +19,7 @@ from store.spool import process_state
 from webapp.core import formatting, templating
 from webapp.core.parameters import day_named
 from webapp.core.services import Viewer, services, viewer
+from webapp.core.templating import SETTINGS
 from webapp.pages.timeline.destinations import Destination, resolve_destination
 
 
@@ -50,25 +51,10 @@ def _places() -> tuple[Row, ...]:
         Row(_("Remembered facts"), "/memory/facts", "memory"),
         Row(_("Insights"), "/insights", "memory"),
         Row(_("Time spent"), "/activity", "clock"),
-        Row(_("Recording"), "/settings/recording", "play", _("Settings")),
-        Row(_("Privacy"), "/privacy", "shield", _("Settings")),
-        Row(_("Storage"), "/settings/storage", "disk", _("Settings")),
-        Row(_("Models"), "/settings/models", "sliders", _("Settings")),
+        *(Row(_(tab.name), tab.addresses[0], tab.icon or "sliders", _("Settings")) for tab in SETTINGS),
         Row(_("Voices"), "/personas", "persona", _("Settings")),
-        Row(_("Memory"), "/settings/memory", "memory", _("Settings")),
-        Row(_("Imports"), "/sources", "plus", _("Settings")),
-        Row(_("Display"), "/settings/display", "sliders", _("Settings")),
-        Row(_("About"), "/settings/about", "info", _("Settings")),
         Row(_("Status"), "/status", "status"),
         Row(_("Receipts"), "/privacy#receipts", "check", _("Privacy")),
-        Row(_("Tools"), "/settings/tools", "sliders", _("Settings")),
-        Row(_("Browsers and programs"), "/settings/access", "sliders", _("Settings")),
-        Row(_("Sessions"), "/memory/sessions", "memory", _("Settings")),
-        Row(_("Topics"), "/memory/topics", "memory", _("Settings")),
-        Row(_("Digests"), "/memory/digests", "memory", _("Settings")),
-        Row(_("Prompts as sent"), "/settings/models/prompt/preview", "sliders", _("Settings")),
-        Row(_("What was sent"), "/settings/sent", "sliders", _("Settings")),
-        Row(_("Logging"), "/settings/logging", "sliders", _("Settings")),
     )
 
 

@@ -138,11 +138,11 @@ def test_days_follow_the_clock_of_the_person(database: Database, shoot: Shoot, c
     clock.now_ms = NOON_MS + 48 * HOUR_MS
     preferences.choose_day_clock(database, DayClock(BERLIN))
     work(database, clock)
-    assert [each.day for each in daily_summaries.listed(database)] == ["2026-11-20"]
+    assert database.column("select day from daily_summaries") == ["2026-11-20"]
     assert "23:00 late" in day(database).text
     preferences.choose_day_clock(database, DayClock(AUCKLAND))
     work(database, clock)
-    assert [(each.day, each.zone) for each in daily_summaries.listed(database)] == [
+    assert database.rows("select day, zone from daily_summaries order by day desc") == [
         ("2026-11-21", "Pacific/Auckland")
     ]
     preferences.choose_day_clock(database, DayClock(BERLIN, day_start_min=4 * 60))
@@ -304,7 +304,7 @@ def test_a_day_without_frames_left_is_none(
     work(database, clock)
     deletion.delete_frames(database, Media(data_dir.media), [frame.id])
     work(database, clock)
-    assert daily_summaries.listed(database) == []
+    assert database.column("select day from daily_summaries") == []
 
 
 def test_a_frame_deleted_while_its_hour_is_told_comes_to_nothing(
@@ -321,6 +321,6 @@ def test_a_frame_deleted_while_its_hour_is_told_comes_to_nothing(
 
     monkeypatch.setattr(daily_writing.observations, "of_hour", overtaken)
     work(database, clock)
-    assert daily_summaries.listed(database) == []
+    assert database.column("select day from daily_summaries") == []
     with database.read() as connection:
         assert rows(connection, "select 1 from daily_points") == []

@@ -158,18 +158,17 @@ def topic(own: Services, name: str, now: Clock) -> int:
 def test_topics_are_listed_renamed_dismissed(
     browser: Actor, own: Services, now: Clock, form: dict[str, str]
 ) -> None:
-    assert "No topics yet" in browser.get("/memory/topics").text
     Past(own.context, now).window("Which retention?")
     number = topic(own, "retention", now)
-    assert "Retention" in browser.get("/memory/topics").text
+    assert "Topic Retention: " in browser.get("/memory/sessions").text
     browser.post(f"/memory/topics/{number}", data={**form, "title": "Keeping"})
-    assert "Keeping" in browser.get(f"/memory/topics/{number}").text
+    assert "Topic Keeping: " in browser.get("/memory/sessions").text
     assert browser.post(f"/memory/topics/{number}", data={**form, "title": " "}).status_code == 422
     browser.post(f"/memory/topics/{number}/dismiss", data=form)
     assert chat_digests.dismissed(own.database) == {"retention"}
     browser.post(f"/memory/topics/{number}/restore", data=form)
     assert chat_digests.dismissed(own.database) == set()
-    assert browser.get("/memory/topics/999").status_code == 404
+    assert browser.post("/memory/topics/999", data={**form, "title": "x"}).status_code == 404
 
 
 def test_nothing_is_changed_without_the_token(browser: Actor, own: Services, session_id: int) -> None:
@@ -180,7 +179,7 @@ def test_nothing_is_changed_without_the_token(browser: Actor, own: Services, ses
 
 def test_what_a_summary_says_is_escaped(browser: Actor, past: Past) -> None:
     session_id = past.window("What did I set <retention> to?", answers=[LEARNED])
-    for path in (f"/memory/sessions/{session_id}", "/memory/sessions", "/memory/digests"):
+    for path in (f"/memory/sessions/{session_id}", "/memory/sessions"):
         shown = browser.get(path).text
         assert LEARNED in shown and "What did I set &lt;retention&gt; to?" in shown, path
 
@@ -191,8 +190,8 @@ def test_the_lines_of_a_topic_and_of_old_months_lead_to_their_sessions(
     old = [past.window(f"the invoice of Wagner {n}", days_ago=40 + n) for n in range(2)]
     fresh = past.window("the retention of frames", answers=["Kept for 14 days."])
     number = topic(own, "retention", now)
-    shown = browser.get(f"/memory/topics/{number}").text
-    assert f'href="/memory/sessions/{fresh}"' in shown
-    digests = browser.get("/memory/digests").text
+    shown = browser.get("/memory/sessions").text
+    by_week, of_topic = shown.split("Before that, by week")[1].split(f'id="topic-{number}"')
+    assert f'href="/memory/sessions/{fresh}"' in of_topic.split("</details>")[0]
     for each in old:
-        assert f'href="/memory/sessions/{each}"' in digests.split("Before that, by week")[1]
+        assert f'href="/memory/sessions/{each}"' in by_week

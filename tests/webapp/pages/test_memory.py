@@ -2,58 +2,22 @@
 
 from __future__ import annotations
 
-import re
-
 from flask import Flask
 
-from store.chats import conversations
 from store.core.database import Database
 from store.memory import observations
 from tests.factories import NOON_MS
-from tests.memories import put_observation, put_session
+from tests.memories import put_observation
 from tests.tables import for_each
 from tests.webapp.conftest import Actor, csrf_of, page
 
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}</textarea><script>alert(2)</script>"
 
 
-@for_each("path", ["/memory/around?anchor=2026-11-20T12:00:00Z"])
-def test_every_page_opens_on_an_empty_home(browser: Actor, path: str) -> None:
-    html = page(browser, path)
-    assert html.count("<h1") == 1
-    assert not re.search(r"\sstyle=|<style|\son[a-z]+=\"|javascript:", html)
-
-
 @for_each("path", ["/search", "/insights"])
 def test_a_time_that_is_not_understood_is_told_on_the_page(browser: Actor, path: str) -> None:
     page(browser, f"{path}?q=x&when=custom&phrase=nonsense")
     assert "“nonsense” is not a time I know" in page(browser, "/search?when=custom&phrase=nonsense")
-
-
-def test_what_was_looked_for_in_memory_is_looked_for_in_search(browser: Actor) -> None:
-    for old, new in {"q=a+b": "a+b", "concept=how": "how", "file=main.py": "main.py", "": ""}.items():
-        assert browser.get(f"/memory/search?{old}").headers["Location"] == f"/search?q={new}"
-
-
-def test_around_mixes_types_and_marks_the_anchor(browser: Actor, database: Database) -> None:
-    number = put_observation(database)
-    session = put_session(database, start_ms=NOON_MS - 60_000, notes="three hours")
-    chat = conversations.create(database, "q", NOON_MS)
-    conversations.add_turn(
-        database, chat, mode="evidence", model="m", question="what was it?", start_ms=None, end_ms=None,
-        timezone="UTC", now_ms=NOON_MS + 60_000,
-    )  # fmt: skip
-    html = page(browser, f"/memory/around?anchor={number}")
-    marks = re.findall(r'id="(\w+-\d+)"( aria-current="true")?', html)
-    assert [name for name, _ in marks if name.split("-")[0] in ("session", "observation", "prompt")] == [
-        f"session-{session}", f"observation-{number}", "prompt-1",
-    ]  # fmt: skip
-    assert [name for name, mark in marks if mark] == [f"observation-{number}"]
-
-
-@for_each(("anchor", "status"), [("999", 404), ("session:9", 404), ("yesterday", 400), ("", 400)])
-def test_an_anchor_that_is_none_is_an_error_page(browser: Actor, anchor: str, status: int) -> None:
-    page(browser, f"/memory/around?anchor={anchor}", status)
 
 
 def test_a_persons_words_win_and_can_be_dropped(app: Flask, browser: Actor, database: Database) -> None:

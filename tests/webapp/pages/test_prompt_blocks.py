@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store.chats import conversations, personas, prompts
+from store.chats import personas, prompts
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, Settings
 from store.deletion import deletion
 from store.egress import egress_log
-from store.egress.egress_log import OutgoingRequest
 from store.frames.frames import FrameRow
 from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
@@ -73,7 +72,7 @@ def test_the_blocks_are_the_very_bytes_that_were_sent(
 ) -> None:  # feature 50
     save(database, HOSTILE)
     ask(program, model="stub", system_prompt="\n Pirate \n")
-    page = browser.get("/chat/1/turns/1/prompt").text
+    page = browser.get("/chat/1/turns/1/sent").text
     shown = blocks(page)
     assert [label for label, _ in shown] == [
         "Block 1, Model prompt", "Block 2, Identity", "Block 3, Hard rules", "Block 6, Time",
@@ -83,11 +82,10 @@ def test_the_blocks_are_the_very_bytes_that_were_sent(
     assert "<script>alert" not in page
     assert f"{len(HOSTILE)} characters" in words(page)
     assert "Not part of it: Use of tools, Tool definitions, Budget, Background" in words(page)
-    assert "This was the first turn with this model." in words(page)
 
 
 @pytest.mark.parametrize(("model", "numbers"), [("native", "123467"), ("told", "1234567")])
-def test_with_tools_all_requests_of_a_turn_stand_together(
+def test_with_tools_each_request_of_a_turn_has_its_blocks(
     program: Actor, browser: Actor, database: Database, stub: StubModel, model: str, numbers: str
 ) -> None:
     save(database, "Mine.", model)
@@ -98,30 +96,16 @@ def test_with_tools_all_requests_of_a_turn_stand_together(
     stub._script.pop(0)
     stub.reply("Four.")
     ask(program, model=model, mode="agent")
-    page = browser.get("/chat/1/turns/1/prompt").text
-    assert "".join(label[6] for label, _ in blocks(page)) == numbers
-    assert "the same in 2 requests" in words(page)
+    page = browser.get("/chat/1/turns/1/sent").text
+    assert "".join(label[6] for label, _ in blocks(page)) == 2 * numbers
     assert "Not part of it: Background." in words(page)
     assert ("Tool definitions travel beside the messages" in page) == (model == "native")
-    assert "\n\n".join(text for _, text in blocks(page)) == stub.requests[1]["messages"][0]["content"]
+    assert (
+        "\n\n".join(text for _, text in blocks(page)[len(numbers) :])
+        == stub.requests[1]["messages"][0]["content"]
+    )
     if model == "native":
         assert json.dumps(stub.requests[0]["tools"][0], ensure_ascii=False) in html_text.unescape(page)
-
-
-def test_it_says_whether_the_beginning_is_the_same(
-    program: Actor, browser: Actor, database: Database
-) -> None:
-    for n, (text, said) in enumerate(
-        [
-            ("One.", "first turn with this model"),
-            ("One.", "They are the same as in turn 1."),
-            ("Two.", "Changed since turn 2: Model prompt."),
-        ],
-        1,
-    ):
-        save(database, text)
-        ask(program, model="stub", **({"chat_id": 1} if n > 1 else {}))
-        assert said in words(browser.get(f"/chat/1/turns/{n}/prompt").text)
 
 
 def test_erased_text_is_not_shown_from_elsewhere(
@@ -132,7 +116,7 @@ def test_erased_text_is_not_shown_from_elsewhere(
     deletion.delete_frames(database, Media(data_dir.media), [frame.id])
     (request,) = egress_log.of_turn(database, 1, 1)
     assert request.body is None and request.prefix_sha256
-    page = browser.get("/chat/1/turns/1/prompt").text
+    page = browser.get("/chat/1/turns/1/sent").text
     assert "The text was erased" in page and blocks(page) == []
 
 
@@ -142,29 +126,8 @@ def test_what_was_sent_before_blocks_were_noted_says_so(
     ask(program, model="stub")
     with database.write() as connection:
         connection.execute("update sent_requests set blocks = '', prefix_sha256 = ''")
-    page = browser.get("/chat/1/turns/1/prompt").text
-    assert "before blocks were noted" in page and blocks(page) == []
-
-
-def test_what_else_a_turn_sent_is_no_system_prompt(
-    program: Actor, browser: Actor, database: Database
-) -> None:
-    ask(program, model="extractive")
-    turn = conversations.turn(database, 1, 1)
-    assert turn is not None
-    body = '{"model": "e", "input": ["What did I read?"]}'
-    egress_log.record(
-        database, OutgoingRequest("search", 1, "embedding", "e", "https://x/v1", False, body, 9, turn.id)
-    )
-    assert "No model was asked" in browser.get("/chat/1/turns/1/prompt").text
-
-
-def test_nothing_was_told_where_no_model_was_asked(program: Actor, browser: Actor) -> None:
-    ask(program, model="extractive")
-    assert "No model was asked" in browser.get("/chat/1/turns/1/prompt").text
-    assert "/turns/1/prompt" not in browser.get("/chat/1").text
-    assert browser.get("/chat/1/turns/2/prompt").status_code == 404
-    assert browser.get("/chat/9/turns/1/prompt").status_code == 404
+    page = browser.get("/chat/1/turns/1/sent").text
+    assert "Message of system" in page and blocks(page) == []
 
 
 def test_a_preview_shows_what_would_be_sent_now(
@@ -183,7 +146,7 @@ def test_a_preview_shows_what_would_be_sent_now(
     assert "With tools" not in browser.get("/settings/models/prompt/preview?model=stub").text
     # it is remarked on where both speak.
     assert page.count("The model's own prompt and a voice are both sent, the prompt first.") == 2
-    assert "a voice are both sent" in browser.get("/chat/1/turns/1/prompt").text
+    assert "a voice are both sent" in browser.get("/chat/1/turns/1/sent").text
     personas.activate(database, None)
     assert "a persona are" not in browser.get("/settings/models/prompt/preview?model=told").text
     assert browser.get("/settings/models/prompt/preview").status_code == 200, "of the one that answers"

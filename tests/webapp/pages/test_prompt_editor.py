@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from assistant.turns.prompts import TOOL_RULES
 from store.chats import personas, prompts
 from store.core.database import Database
 from store.core.paths import DataDir
@@ -20,7 +19,6 @@ from store.egress import providers
 from store.egress.providers import Provider
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.core.formatting import difference
-from webapp.pages.models.prompt_editor import PRESETS
 
 PAGE = "/settings/models"
 PROMPT = f"{PAGE}/prompt"
@@ -127,21 +125,6 @@ def test_it_is_said_where_a_persona_speaks_as_well(send: Any, database: Database
 def test_a_prompt_that_takes_much_of_the_window_is_remarked_on(send: Any) -> None:
     assert "can read at once" in words(send(system_prompt="word " * 500, base=""))
     assert "can read at once" not in words(send(model="big", system_prompt="word " * 500, base=""))
-
-
-def test_a_preset_replaces_the_text_which_stays_in_the_history(send: Any, database: Database) -> None:
-    page = send("/preset", system_prompt="typed and not saved", base="", preset="plain")
-    assert field(page) == PRESETS[0].text
-    texts = [each.content for each in prompts.versions(database, QWEN)]
-    assert texts == [PRESETS[0].text, "typed and not saved"]
-    send("/preset", 404, preset="nothing")
-
-
-def test_presets_say_nothing_of_who_the_model_is() -> None:
-    for preset in PRESETS:
-        assert "you are" not in preset.text.casefold()
-        assert "memory assistant" not in preset.text.casefold()
-        assert preset.text not in TOOL_RULES
 
 
 def test_without_a_model_there_is_no_editor(browser: Actor, app: Flask) -> None:

@@ -1,4 +1,4 @@
-"""What the editor of a model's system prompt draws, with texts to begin with."""
+"""What the editor of a model's system prompt draws."""
 
 from __future__ import annotations
 
@@ -8,58 +8,7 @@ from assistant.core.endpoints import Endpoint
 from assistant.core.texts import estimate_tokens
 from store.chats import personas, prompts
 from store.chats.prompts import MAX_CHARS, PromptVersion
-from store.core.translation import N_
 from webapp.core.services import Services
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    key: str
-    name: str
-    text: str
-
-
-# They say how to write and never who the model is: that is the persona's.
-PRESETS = (
-    Preset(
-        "plain",
-        N_("Short and plain"),
-        N_(
-            "Say the result in the first sentence, in plain words. Then give at most three bullets with what "
-            "shows it. Leave out introductions, repetitions of the question and offers to help."
-        ),
-    ),
-    Preset(
-        "log",
-        N_("Work log"),
-        N_(
-            "Write as a log of work, in the order of time. Begin each bullet with the local time, then the "
-            "app or project, then what was done there: changed, decided, read or sent. End with what was "
-            "still open."
-        ),
-    ),
-    Preset(
-        "exact",
-        N_("To the letter"),
-        N_(
-            "Copy names, figures, dates and error messages exactly as they stand in the source; round and "
-            "translate nothing. Where sources disagree, give each and say which is later. Where none "
-            "answers, say only that."
-        ),
-    ),
-    Preset(
-        "small",
-        N_("For small models"),
-        N_(
-            "Work in three steps, and write down only the last one. 1. Find the sources that answer the "
-            "question. 2. Copy the words that prove the answer. 3. Write the answer from those words alone, "
-            "in short sentences, one fact in each, with its citation behind it."
-        ),
-    ),
-    Preset("no_think", N_("Qwen3: answer without thinking aloud"), "/no_think"),
-)
-BY_KEY = {preset.key: preset for preset in PRESETS}
-
 
 LARGE_SHARE = 0.25
 """From this part of a model's window on the editor says how much of it the prompt takes."""
@@ -85,7 +34,6 @@ class PromptEditor:
     undo: int | None = None
     persona: str = ""
     """Who speaks beside it in new chats; '' for nobody."""
-    presets: tuple[Preset, ...] = PRESETS
     limit: int = MAX_CHARS
 
     @property

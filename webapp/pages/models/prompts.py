@@ -21,7 +21,7 @@ from webapp.core.errors import Problem
 from webapp.core.formatting import difference
 from webapp.core.parameters import number
 from webapp.core.services import services
-from webapp.pages.models.prompt_editor import BY_KEY, PromptEditor, editor
+from webapp.pages.models.prompt_editor import PromptEditor, editor
 from webapp.pages.models.routes import models_page
 
 PATH = "/settings/models/prompt"
@@ -59,15 +59,6 @@ def save() -> Response:
 def clear() -> Response:
     """Tell the model nothing of one's own any more. The text stays in the history."""
     return _put(_shown(request.form.get("model", "")), "")
-
-
-@templating.post(f"{PATH}/preset")
-def preset() -> Response:
-    """Begin with a text of ours; what was there stays in the history."""
-    chosen = BY_KEY.get(request.form.get("preset", ""))
-    if chosen is None:
-        raise Problem(404, "preset_not_found", _("There is no such text to begin with."))
-    return _put(_shown(request.form.get("model", "")), _(chosen.text))
 
 
 @templating.post(f"{PATH}/restore")
