@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from assistant.language import small_words
@@ -28,6 +28,7 @@ from assistant.language.time_tables import (
     latin,
     others,
     plain,
+    words_of,
 )
 
 
@@ -56,29 +57,6 @@ _CHUNK = re.compile(
     rf"|(?P<word>(?:[^:{_END}]|:(?=\d))+)"
 )
 _GROUPS = {"title": "x", "hour": "Z", "mention": "@", "dash": "T", "comma": ",", "stop": ";", "and": "&"}
-# Korean times are Chinese words in another script, and read as such: 9월 18일 is 9月18日.
-_KOREAN_WORDS = {
-    "unit": {"년": "年", "월": "月", "일": "日", "시": "点", "분": "分"},
-    "half": {"반": "半"},
-    "until": {"부터": "到"},
-    "ago": {"년": "年前", "개월": "个月前", "주": "周前", "일": "天前", "시간": "小时前", "분": "分钟前"},
-    "weekday": {
-        f"{day}요일": f"星期{sign}" for day, sign in zip("월화수목금토일", "一二三四五六日", strict=True)
-    },
-    "part": {"오전": "上午", "오후": "下午", "아침": "早上", "저녁": "晚上"},
-    "day": {"어제": "昨天", "오늘": "今天", "그저께": "前天", "그제": "前天"},
-    "week": {"지난주": "上周", "지난 주": "上周", "이번주": "这周", "이번 주": "这周"},
-}
-_KOREAN = re.compile(
-    r"(?<=\d)(?P<unit>[년월일]|시(?!간)|(?<=시 \d)분|(?<=시 \d\d)분)(?!\s?(?:전|후|뒤|동안|간|째))"
-    r"|(?<=\d시)\s?(?P<half>반)(?!\w\w)"
-    r"|(?<=[시분일월년])(?P<until>부터)\s?(?=[^.?]{1,12}까지)"
-    rf"|(?<=\d)\s?(?P<ago>{'|'.join(_KOREAN_WORDS['ago'])})\s?전(?!까지)"
-    + "".join(
-        rf"|(?<!\w)(?P<{kind}>{'|'.join(_KOREAN_WORDS[kind])})(?!\w{{3}})"
-        for kind in ("weekday", "part", "day", "week")
-    )
-)
 _KANA = re.compile("[\u3041-\u30fa]")
 _SHAPES = tuple(
     (kind, re.compile(shape))
@@ -289,19 +267,40 @@ def _read_shape(kind: str, found: re.Match[str]) -> tuple[str, Any]:
     return kind, number
 
 
+@cache
+def _korean() -> tuple[re.Pattern[str], dict[tuple[str, str], str]]:
+    """Times in Korean by their kind, and the Chinese that each is read as."""
+    said = [
+        (kind, *word.replace("_", " ").split("="))
+        for kind in words_of("korean")
+        for word in words_of("korean")[kind].split()
+    ]
+    any_of = {kind: "|".join(word for of, word, _ in said if of == kind) for kind, _, _ in said}
+    pattern = (
+        r"(?<=\d)(?P<unit>[년월일]|시(?!간)|(?<=시 \d)분|(?<=시 \d\d)분)(?!\s?(?:전|후|뒤|동안|간|째))"
+        r"|(?<=\d시)\s?(?P<half>반)(?!\w\w)"
+        r"|(?<=[시분일월년])(?P<until>부터)\s?(?=[^.?]{1,12}까지)"
+        rf"|(?<=\d)\s?(?P<ago>{any_of['ago']})\s?전(?!까지)"
+    )
+    for kind in ("weekday", "part", "day", "week"):
+        pattern += rf"|(?<!\w)(?P<{kind}>{any_of[kind]})(?!\w{{3}})"
+    return re.compile(pattern), {(kind, word): sino for kind, word, sino in said}
+
+
 def _normal(text: str) -> tuple[str, Sequence[int]]:
     """Letters without case, accents or width, one kind of dash; and where each character was."""
     whole = folded(text)
-    if len(whole) == len(text) and not _KOREAN.search(text):
+    korean, sino_of = _korean()
+    if len(whole) == len(text) and not korean.search(text):
         return whole, range(len(text))
     written: list[tuple[str, int]] = []
     read = 0
-    for korean in (*_KOREAN.finditer(text), None):
-        until = korean.start() if korean else len(text)
+    for said in (*korean.finditer(text), None):
+        until = said.start() if said else len(text)
         written += [(character, at) for at in range(read, until) for character in plain(text[at])]
-        if korean:
-            kind, read = korean.lastgroup or "", korean.end()
-            sino = _KOREAN_WORDS[kind][korean[kind]]
+        if said:
+            kind, read = said.lastgroup or "", said.end()
+            sino = sino_of[kind, said[kind]]
             written += [*((sign, until) for sign in sino[:-1]), (sino[-1], read - 1)]
     return "".join(character for character, _ in written), [at for _, at in written]
 

@@ -25,70 +25,6 @@ LATIN, HAN = ("en", "de", "fr", "es"), ("zh", "ja")
 CAPITAL_NAMES = ("en", "de")
 """Where names of days and months are written with a capital."""
 
-KINDS = {
-    "day": "D",
-    "day_part": "R",  # a part of a certain day: tonight
-    "part": "P",  # of the day
-    "tomorrow_or_morning": "t",
-    "weekday": "W",  # that CLDR does not know
-    "unit": "U",
-    "number": "n",
-    "few": "5",  # a number only before a unit
-    "ordinal": "o",
-    "half": "q",
-    "quarter": "K",
-    "article": "1",  # that counts: *an* hour
-    "midnight": "C",  # a clock time
-    "meridiem": "H",  # am, pm
-    "oclock": "k",
-    "minute_sign": "u",
-    "day_sign": "d",
-    "month_sign": "m",
-    "month_whole": "s",  # a month as a range: 月份
-    "year_sign": "Y",
-    "from": "F",
-    "to": "T",  # with the value "until" it needs no "from"
-    "between": "B",
-    "and": "&",
-    "except": "E",
-    "minus": "-",  # a quarter *to* five
-    "before": "<",
-    "after": ">",
-    "since": "S",
-    "around": "~",
-    "before_behind": "J",  # behind its word, as the next five
-    "after_behind": "O",
-    "since_behind": "I",
-    "around_behind": "=",
-    "from_behind": "G",
-    "to_behind": "e",
-    "last": "l",
-    "last_behind": "L",
-    "back": "b",  # 上: one unit back each
-    "past": "p",  # a stretch up to now
-    "past_behind": "2",
-    "this": "c",
-    "next": "N",
-    "own": "9",  # my, our
-    "ago": "a",
-    "ago_before": "A",
-    "later": "w",
-    "every": "v",
-    "repeated": "%",
-    "half_of_part": "r",  # early, late
-    "now": "!",
-    "in": "i",
-    "on": "j",
-    "at": "@",
-    "of": "g",
-    "fill": "f",
-    "numbered": "#",  # 第: what follows is no time
-    "unplaced": "h",  # a word of time that nobody can place
-    "vague": "6",  # a little before or after
-    "edge": "3",  # of a stretch that is named: the end of
-}
-"""The letter of each key of the file. M is a month, z a word of grammar, x any other word, X a name."""
-
 _VARIANTS = str.maketrans(
     "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎–—‐−’",
     "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'",
@@ -102,14 +38,6 @@ Entry = tuple[str, Any, bool]
 
 MOST_WORDS, MOST_SIGNS = 5, 6
 """Of an entry: words in Latin letters, characters of Han."""
-
-
-_COMPOUNDS = {
-    "de": ("{unit}und{ten}",),
-    "fr": ("{ten} et {unit}",),
-    "es": ("{ten} y {unit}", "{stem}i{unit}"),
-}
-"""How numbers between the tens are said: einundzwanzig, vingt et un, treinta y uno, veintiuno."""
 
 
 @cache
@@ -127,11 +55,11 @@ def latin(language: str) -> dict[str, Entry]:
     if language == "en":
         entries |= {f"{word}s": ("%", None, False) for word, _ in parts}
     numbers = [(word, value) for word, (kind, value, _) in table.items() if kind == "n"]
-    tens = [(word, value) for word, value in numbers if value >= 20]
-    for unit, count in numbers if language in _COMPOUNDS else ():
-        for ten, value in tens if count < 10 else ():
-            for form in _COMPOUNDS[language]:
-                entries[form.format(unit=unit, ten=ten, stem=ten[:-1])] = "n", value + count, False
+    for form in words_of("compounds").get(language, "").split("|"):
+        for ten, value in numbers if form else ():
+            for unit, count in numbers if value >= 20 else ():
+                if count < 10:
+                    entries[form.format(unit=unit, ten=ten, stem=ten[:-1])] = "n", value + count, False
     whole = {name: entry for name, entry in names.items() if not entry[2]}
     return names | others(language) | whole | entries | table
 
@@ -219,18 +147,25 @@ def _relative() -> dict[str, dict[str, dict[str, str]]]:
 @cache
 def others(language: str) -> dict[str, Entry]:
     """The words of grammar that say nothing of time."""
-    words = _document()[language]["grammar"].split() if language in _document() else stopwords(language)
+    has_table = language in (*LATIN, *HAN)
+    words = words_of(language)["grammar"].split() if has_table else stopwords(language)
     return {word: ("z", None, False) for word in words}
 
 
 def _table(language: str) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
-    for name, written in _document()[language].items():
+    kinds = words_of("kinds")
+    for name, written in words_of(language).items():
         for word in written.split() if name != "grammar" else ():
             spelled, _, value = word.partition("=")
-            kind, is_weak = KINDS[name], name == "ordinal" or value.endswith("/weak")
+            kind, is_weak = kinds[name], name == "ordinal" or value.endswith("/weak")
             entries[spelled.replace("_", " ")] = kind, _value(kind, value.removesuffix("/weak")), is_weak
     return entries
+
+
+def words_of(table: str) -> dict[str, str]:
+    """A table of ``time_words.toml``: of a language, or of the letters of its keys."""
+    return _document()[table]
 
 
 @cache
