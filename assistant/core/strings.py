@@ -16,6 +16,9 @@ from typing import Any, Literal
 from assistant.core.texts import Language
 from store.core import times
 
+PROMPTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+"""What models are told, by name."""
+
 Section = Literal["turn", "scope", "way", "coverage", "marks", "sources", "looked", "reasons", "failures"]
 
 

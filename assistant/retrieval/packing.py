@@ -16,7 +16,7 @@ from datetime import tzinfo
 from itertools import accumulate
 
 from assistant.core.records import frame_url
-from assistant.core.strings import duration, local_time, reason
+from assistant.core.strings import PROMPTS, duration, local_time, reason
 from assistant.core.texts import estimate_tokens, matches, neutralized
 from assistant.retrieval import measured_facts
 from assistant.retrieval.excerpts import excerpt
@@ -26,8 +26,7 @@ from store.search.sample import SampledFrame
 from store.timeline.gaps import Gap
 
 OPEN, CLOSE = "BEGIN SCREEN DATA", "END SCREEN DATA"
-BESIDE = "not from the screen but from messages, the calendar, places and what the person stated; without an \
-id, so put its very words in quotation marks:"
+BESIDE: str = PROMPTS["beside"]
 BESIDE_PART = 4
 """One part in so many of the room is for these."""
 MAX_TITLE_CHARS = 100

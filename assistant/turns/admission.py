@@ -10,6 +10,7 @@ from assistant.context.packs import ContextRequest
 from assistant.core.errors import TurnRefused, UnknownChat
 from assistant.core.models import PATIENCE_S, AnyModel
 from assistant.core.records import MAX_MESSAGE_CHARS, MAX_NOTE_CHARS, MAX_PROMPT_CHARS, TurnRequest
+from assistant.core.strings import PROMPTS
 from assistant.core.texts import answer_language, estimate_tokens
 from assistant.turns import anchor_facts, attachments, scope
 from assistant.turns.anchor_facts import AnchorFacts
@@ -166,10 +167,7 @@ def _zone(name: str) -> ZoneInfo:
 # request says; the persona that it names; what the chat began with, which stays authoritative when it is
 # opened again, or in a new chat the active persona; the neutral default. It is sent byte for byte.
 
-NEUTRAL = (
-    "You are reconstructing a memory from a moment on the user's screen. Use the gathered context to write "
-    "a thoughtful summary; you decide voice, length, and shape."
-)
+NEUTRAL: str = PROMPTS["identity"]
 
 
 def resolve_voice(database: Database, request: TurnRequest) -> Voice:

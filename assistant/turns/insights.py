@@ -14,6 +14,7 @@ from typing import Any
 from assistant.context.relevance import is_told_of, terms
 from assistant.core.egress_log import ask_once
 from assistant.core.prompt_blocks import in_order, system_messages
+from assistant.core.strings import PROMPTS
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
 from assistant.evidence.particulars import Screen
@@ -31,10 +32,7 @@ from store.memory import insights
 
 log = logging.getLogger(__name__)
 
-NAME_IT = (
-    "Give the text below a title: at most eight words, in the language of the text, on one line, without "
-    "quotation marks and without a full stop. Answer with nothing else.\n\n"
-)
+NAME_IT: str = PROMPTS["title"]
 MAX_NAMED_CHARS = 6_000
 UNTITLED = "Untitled"
 

@@ -2,19 +2,17 @@
 
 A person decides the first two blocks: the prompt of the model, and the identity. The hard rules stand
 after them, are never stored, and cannot be replaced. `assistant.core.prompt_blocks` has the order, and
-``prompts.toml`` the words.
+``core/prompts.toml`` the words.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, get_args
+from collections.abc import Sequence
+from typing import get_args
 
 from assistant.core.prompt_blocks import Block, background, in_order
 from assistant.core.records import Opinion
-from assistant.core.strings import local_time
+from assistant.core.strings import PROMPTS, local_time
 from assistant.formats.parsing import tools_as_text
 from assistant.retrieval.packing import CLOSE, OPEN
 from assistant.tools.registry import definitions
@@ -24,16 +22,13 @@ from engines.chat.protocol import object_schema
 from store.core import preferences
 from store.core.settings import ToolsSettings
 
-_TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
-
-EVIDENCE_RULES: str = _TEXTS["evidence_rules"]
-TOOL_RULES: str = _TEXTS["tool_rules"]
-OWNER_NOTE: str = _TEXTS["owner"]
-BUDGET_NOTE: str = _TEXTS["budget"]
-ANSWER_NOW: str = _TEXTS["answer_now"]
-SECOND_READING: str = _TEXTS["second_reading"]
-RESULTS: str = _TEXTS["results"]
-"""Opens the results for a model that knows no messages of a tool."""
+EVIDENCE_RULES: str = PROMPTS["evidence_rules"]
+TOOL_RULES: str = PROMPTS["tool_rules"]
+OWNER_NOTE: str = PROMPTS["owner"]
+BUDGET_NOTE: str = PROMPTS["budget"]
+ANSWER_NOW: str = PROMPTS["answer_now"]
+SECOND_READING: str = PROMPTS["second_reading"]
+RESULTS: str = PROMPTS["results"]
 
 
 _STRING = {"type": "string"}
@@ -76,12 +71,12 @@ def blocks(
 
 def _rules(plan: TurnPlan, *, sees: bool) -> str:
     if not plan.uses_tools:
-        return EVIDENCE_RULES.replace(*_TEXTS["no_pictures"]) if sees else EVIDENCE_RULES
+        return EVIDENCE_RULES.replace(*PROMPTS["no_pictures"]) if sees else EVIDENCE_RULES
     if plan.mode == "agent" and plan.about is None:
         return TOOL_RULES
     # The frames of the first look, or of what the conversation is about, stand in a message.
-    also_screen_data = _TEXTS["tools_and_screen_data"].format(begin=OPEN, end=CLOSE)
-    return TOOL_RULES.replace(_TEXTS["only_tools"], also_screen_data)
+    also_screen_data = PROMPTS["tools_and_screen_data"].format(begin=OPEN, end=CLOSE)
+    return TOOL_RULES.replace(PROMPTS["only_tools"], also_screen_data)
 
 
 def time_block(plan: TurnPlan) -> str:
@@ -105,7 +100,7 @@ def guidance(
     """
     names = {tool.name for tool in tools}
     lines = ["Tool-use guidance:"]
-    for line in _TEXTS["guidance"]:
+    for line in PROMPTS["guidance"]:
         if line.get("gathers", gathers) is not gathers:
             continue
         offered = line.get("joint", ", ").join(name for name in line.get("tools", ()) if name in names)

@@ -546,8 +546,8 @@ def test_a_telling_and_a_chat_have_the_same_tools_by_the_same_gates(
 
 
 def test_the_neutral_default_is_tuned_in_one_place() -> None:
-    sources = [path for path in Path("assistant").rglob("*.py") if NEUTRAL[:40] in path.read_text()]
-    assert [path.name for path in sources] == ["admission.py"]
+    files = [path for path in Path("assistant").rglob("*") if path.suffix in (".py", ".toml")]
+    assert [path.name for path in files if NEUTRAL[:40] in path.read_text()] == ["prompts.toml"]
 
 
 def test_walk_through_of_an_override_and_of_opening_again(
