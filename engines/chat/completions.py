@@ -59,7 +59,7 @@ MAX_CHARS = 400_000
 """Text and arguments of one answer; a model that never ends is stopped here."""
 
 _MAX_CALLS = 64
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _STREAMING: tuple[Mapping[str, Any], ...] = (
     {"stream": True, "stream_options": {"include_usage": True}},
@@ -275,7 +275,7 @@ def _told_why_it_ended(call: Call) -> Iterator[None]:
 
 
 def _printable(text: str) -> str:
-    """The text without control characters and halves of characters: nothing shows or stores them well."""
+    """The text without control characters, halves of characters and signs that turn what follows."""
     return _UNPRINTABLE.sub("", text)
 
 

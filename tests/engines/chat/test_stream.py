@@ -43,7 +43,7 @@ def read(
 
 
 def test_what_no_page_can_show_is_dropped(stub: StubModel) -> None:
-    stub.reply("a\x00b\x1b[1m\tc\r\nd\x85\ud83d 写🙂")
+    stub.reply("a\x00b\x1b[1m\tc\r\nd\x85\ud83d 写🙂\u202e\u2066")
     pieces, whole = read(stub)
     assert "".join(pieces) == whole.text == "ab[1m\tc\nd 写🙂"
 
