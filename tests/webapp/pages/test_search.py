@@ -155,6 +155,12 @@ def test_where_nothing_is_found_it_says_what_was_not_recorded(visitor: Actor, sh
     assert "Not recorded" not in words(page(visitor, "/search?q=zzzz"))
 
 
+def test_blanks_are_no_words_and_a_long_search_is_not_repeated(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot()
+    assert "1 frame , newest first" in words(page(visitor, "/search?q=+%20+"))
+    assert f"No frame shows “{'x' * 79}…”" in words(page(visitor, f"/search?q={'x' * 500}"))
+
+
 def test_no_hits_offer_another_spelling(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
     shoot()
     found = links(page(visitor, "/search?q=retentoin"))

@@ -56,7 +56,7 @@ def names() -> str:
 def _asked() -> SearchRequest:
     args = request.args
     return SearchRequest(
-        q=args.get("q", "")[:_MAX_CHARS],
+        q=args.get("q", "").strip()[:_MAX_CHARS],
         app=args.get("app", "").strip()[:_MAX_CHARS],
         win=args.get("win", "").strip()[:_MAX_CHARS],
         url=args.get("url", "").strip()[:_MAX_CHARS],
