@@ -51,5 +51,5 @@ def test_frames_without_text_are_said_to_have_none(ask: Ask, afternoon: Afternoo
     afternoon.show(1, None, window_name="Budget 2027")
     stub.reply(reply("You had a budget open [[e1]].", ("e1", "Budget 2027")))
     result = ask()
-    assert result.warnings == ("1 of the frames looked at have no text yet.",)
+    assert result.warnings == ("Frames looked at that have no text yet: 1.",)
     assert (result.evidence[0].state, result.evidence[0].boxes) == ("found", ())

@@ -104,7 +104,7 @@ def test_invented_and_foreign_ids_are_dropped_and_counted(
     assert [item.frame_id for item in result.evidence if item.n] == [result.evidence[0].frame_id]
     assert outside.id not in [item.frame_id for item in result.evidence]
     assert result.dropped == 2
-    assert result.warnings == ("2 citations named no frame of this search and were removed.",)
+    assert result.warnings == ("Citations removed, as they name no frame of this search: 2.",)
 
 
 @pytest.mark.parametrize(
