@@ -230,6 +230,19 @@ def test_a_turn_with_tools_that_failed_is_tried_again_without_a_range(
     assert again.status_code == 303 and "Done." in settled(browser, "/chat/1/turns/2")
 
 
+@pytest.mark.parametrize("given", [RANGE, {}], ids=["range", "no_range"])
+def test_a_turn_whose_model_failed_is_answered_with_quotes_only(
+    browser: Actor, form: dict[str, str], stub: StubModel, frame: int, given: dict[str, str]
+) -> None:
+    stub.fail(401, "wrong key")
+    html = settled(browser, asked(browser, form, "What did I set the retention to?", **given))
+    assert 'name="model" value="extractive"' in html
+    token = {"csrf_token": form["csrf_token"], "model": "extractive"}
+    assert browser.post("/chat/1/turns/1/retry", data=token).status_code == 303
+    html = settled(browser, "/chat/1/turns/2")
+    assert QUOTE in unescape(html) and "wrong key" not in html
+
+
 def events_of(browser: Actor, address: str, heard: int | None = None) -> list[tuple[str, str, str]]:
     """(number or '', name, content) of each event of a turn's stream."""
     headers = {} if heard is None else {"Last-Event-ID": str(heard)}

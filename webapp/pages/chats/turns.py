@@ -180,8 +180,8 @@ def retry_call(chat_id: int, n: int, call_id: int) -> Response:
 def _ask_again(chat: Chat, asked: TurnResult, who: Viewer, first_call: Call | None = None) -> Response:
     """A question once more, with everything that it was asked with, or going on from the result of a call."""
     question = stored_turns.replay_request(services().database, asked, who.now_ms)
-    if first_call:
-        question = replace(question, mode="agent", first_call=first_call)
+    question = replace(question, model=request.form.get("model") or question.model, first_call=first_call)
+    question = replace(question, mode="agent") if first_call else question
     try:
         live = started(replace(question, day_start_min=who.day_start_min, week_start=who.week_start))
     except TurnRefused as refusal:
