@@ -120,7 +120,7 @@ def upright(mask: Ink, length: int) -> Ink:
     """Pixels of runs of at least `length` pixels one above the other."""
     found = np.zeros_like(mask)
     # Such a run fills some pieces of 8 pixels: only few columns have those.
-    full = np.bitwise_and.reduce(mask[: len(mask) // 8 * 8].reshape(-1, 8, mask.shape[1]), 1)
+    full = np.bitwise_and.reduce(mask[: len(mask) // 8 * 8].reshape(len(mask) // 8, 8, mask.shape[1]), 1)
     needed = (length - 7) // 8
     together = [full[n : len(full) - needed + n + 1] for n in range(needed)]
     columns = np.flatnonzero(np.logical_and.reduce(together).any(0)) if len(full) >= needed else ()
@@ -197,9 +197,10 @@ def rows_of(block: Block, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box
 
 def _rows(ink: Ink, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box]:
     # The sides of a picture keep it together, those of windows would keep all of them together.
-    long = PICTURE + 1
-    beyond = np.pad(walls, ((long, long), (0, 0)), constant_values=True)  # what leaves the block goes on
-    sides = walls & ~upright(beyond, long)[long:-long]
+    long, columns = PICTURE + 1, np.flatnonzero(walls.any(0))
+    sides = walls.copy()
+    beyond = np.pad(walls[:, columns], ((long, long), (0, 0)), constant_values=True)  # there it goes on
+    sides[:, columns] &= ~upright(beyond, long)[long:-long]
     parts = [piece for band in _bands(ink, ink | sides) for piece in _pieces(ink, walls, sides, band, known)]
     if not parts:
         return []
