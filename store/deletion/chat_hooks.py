@@ -1,10 +1,10 @@
 """What chats know of the frames that are deleted: answers, summaries, tool calls, what was sent, and facts.
 
-An answer that cites a deleted frame goes as a whole, its claims with it: prose cannot be cut
-safely. An answer for which the frame was only retrieved, or a later one in the same conversation,
-goes when it still says something that only the deleted frames said: a word, or three words in a
-row, that stands in them, in no remaining frame and not in the person's own question. In doubt the
-answer goes. The question stays; it is the person's own.
+An answer that cites a deleted frame goes as a whole, its claims with it: prose cannot be cut safely. An
+answer for which the frame was only retrieved, or a later one in the same conversation, goes when it still
+says something that only the deleted frames said: a word, or three words in a row, that stands in them, in no
+remaining frame, and neither in the question nor in what code says in the first line of an answer without a
+model. In doubt the answer goes. The question stays; it is the person's own.
 
 Call everything here inside `Database.write()`, when the index has lost the frames in ``deletion_scope``
 while their rows, their texts and the evidence are still there.
@@ -165,8 +165,8 @@ def forget_answers(connection: apsw.Connection) -> int:
     """Forget the answers that rest on the frames in ``deletion_scope``; returns how many."""
     words = DeletedWords(connection, _ARE_SHOWN_IN_CHATS)
     forgotten = 0
-    for turn_id, question, answer, is_cited in rows(connection, _TURNS, {"removed": DELETED_ANSWER}):
-        if is_cited or words.are_in(answer, own=question):
+    for turn_id, own, answer, is_cited in rows(connection, _TURNS, {"removed": DELETED_ANSWER}):
+        if is_cited or words.are_in(answer, own=own):
             redact_answer(connection, turn_id)
             forgotten += 1
     return forgotten
@@ -209,7 +209,9 @@ chats as (
     join turns t on t.id = u.turn_id
     where u.session_id in ({_AFFECTED_SESSIONS})
 )
-select t.id, t.question, t.answer_md, coalesce(touched.is_cited, 0)
+select
+    t.id, iif(t.model = 'extractive', substr(t.answer_md, 1, instr(t.answer_md, char(10))), '') || t.question,
+    t.answer_md, coalesce(touched.is_cited, 0)
 from chats
 join turns t on t.conversation_id = chats.conversation_id
 left join touched on touched.turn_id = t.id
@@ -265,7 +267,6 @@ def forget_calls(connection: apsw.Connection) -> None:
 
 # -- what was sent ------------------------------------------------------------------------
 # Only texts go; that something was sent stays.
-
 # The text of an answer's request tells of its turn's whole range (apps are counted that no frame in
 # it shows), and repeats earlier answers of its chat. So it goes when a deleted frame lies in the
 # range of its turn or of one before it: in doubt the text goes.
@@ -311,7 +312,6 @@ def _forget_searches(connection: apsw.Connection) -> int:
 
 # -- measured facts -----------------------------------------------------------------------
 # What code had measured for an answer is kept with its turn, so that its claims can be judged again.
-#
 # It is the JSON value ``measured`` of a turn's payload and names the apps, windows and sites of the
 # turn's whole range, not only those of the frames it shows. So it goes when any frame of that range
 # is deleted, also one that was deleted while the model was thinking.

@@ -87,10 +87,15 @@ def answer(database: Database, text: str, evidence: list[StoredEvidence], questi
 
 
 def add_answer(
-    database: Database, chat_id: int, text: str, evidence: list[StoredEvidence], question: str = "what?"
+    database: Database,
+    chat_id: int,
+    text: str,
+    evidence: list[StoredEvidence],
+    question: str = "what?",
+    model: str = "m",
 ) -> None:
     turn = conversations.add_turn(
-        database, chat_id, mode="evidence", model="m", question=question,
+        database, chat_id, mode="evidence", model=model, question=question,
         start_ms=NOON_MS, end_ms=END_MS, timezone="UTC", now_ms=LATER_MS,
     )  # fmt: skip
     payload = {"claims": [{"text": text}], "usage": None}
@@ -551,6 +556,22 @@ def test_words_of_the_persons_own_question_are_no_reason(
     chat_id = answer(database, "No zweiundvierzig was seen.", [shown(gone, None)], "where is zweiundvierzig?")
     deletion.delete_range(database, media, NOON_MS, END_MS)
     assert answers_of(database, chat_id) == ["No zweiundvierzig was seen."]
+
+
+@pytest.mark.parametrize(("model", "stays"), [("extractive", True), ("m", False)])
+def test_what_code_says_before_quotes_is_no_reason(
+    database: Database, data_dir: DataDir, media: Media, model: str, stays: bool
+) -> None:
+    """Only the first line is the program's, and only where no model wrote it."""
+    gone = put(database, data_dir, NOON_MS, "Order no. 7741")
+    kept = put(database, data_dir, LATER_MS, "the meeting is at three")
+    opening, quoted = "Quoted; no language model is set up.", "- “the meeting is at three” [1]"
+    chat_id = answer(database, "Nothing.", [])
+    for text in (f"{opening}\n\n{quoted}", f"{opening}\n\n{quoted}\n- “7741” is what the order says"):
+        add_answer(database, chat_id, text, [shown(kept), shown(gone, None)], model=model)
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    first = f"{opening}\n\n{quoted}" if stays else DELETED_ANSWER
+    assert answers_of(database, chat_id) == ["Nothing.", first, DELETED_ANSWER]
 
 
 def test_phrases_are_words_and_runs_of_three() -> None:
