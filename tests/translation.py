@@ -249,11 +249,13 @@ def update(language: str) -> list[str]:
             continue
         known = old.get(message.id, message.context)
         string = known.string if known else ""
-        new.add(message.id, string, locations=message.locations, context=message.context)
+        scripts = [(path, 0) for path, _ in message.locations if path.startswith("static/")]
+        # Which texts a page brings along for its scripts is told by these; others may move at will.
+        new.add(message.id, string, locations=scripts, context=message.context)
         if not _is_whole(string):
             missing.append(message.id if isinstance(message.id, str) else message.id[0])
     with languages.path(language).open("wb") as file:
-        write_po(file, new, width=110, omit_header=True, sort_output=True, no_location=True)
+        write_po(file, new, width=110, omit_header=True, sort_output=True, include_lineno=False)
     return missing
 
 
