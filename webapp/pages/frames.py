@@ -28,7 +28,7 @@ from store.timeline import timeline
 from webapp.core import formatting, markdown, templating
 from webapp.core.errors import Problem
 from webapp.core.services import Viewer, services, viewer
-from webapp.pages.privacy import previewed
+from webapp.pages.privacy import previewed, receipt_page
 from webapp.views.frames import (
     citation_text,
     crop_around,
@@ -189,13 +189,13 @@ def confirm(frame_id: int) -> Response:
 
 @templating.post("/frames/<id:frame_id>/delete")
 def delete(frame_id: int) -> Response:
-    """Delete the frame and show the receipt."""
+    """Delete the frame and lead to the receipt."""
     own = services()
     frame = frames.get(own.database, frame_id)
     receipt = deletion.delete_frames(own.database, own.media, [frame.id])
     if not receipt.frames:
         raise Problem(404, "frame_not_found", _("There is no frame %(number)s.", number=frame_id))
-    return templating.render_page("frames/deleted.html", frame=frame, receipt=receipt)
+    return receipt_page(receipt)
 
 
 def _near(database: Database, frame: FrameRow) -> list[FrameRow]:

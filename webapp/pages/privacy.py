@@ -37,7 +37,19 @@ _DAY_MS = 86_400_000
 
 @templating.get("/privacy")
 def show() -> Response:
-    return _page()
+    """The page; `deleted` names the deletion that led here, by its time."""
+    at_ms = parameters.number(request.args, "deleted")
+    if at_ms is None:
+        return _page()
+    kept = receipts.latest(services().database, _RECEIPTS)
+    return _page(
+        receipt=next((receipt for receipt in kept if receipt.deleted_ms == at_ms), None), is_told=True
+    )
+
+
+def receipt_page(receipt: receipts.Receipt) -> Response:
+    """Lead to the receipt: at an address of its own Back and Reload ask nobody to delete again."""
+    return templating.redirect_to(f"/privacy?deleted={receipt.deleted_ms}#erase")
 
 
 @templating.post("/privacy/rules")
@@ -109,8 +121,7 @@ def erase() -> Response:
     if not is_confirmed(DELETE):
         form = replace(form, problem=_("Type %(word)s to delete for good.", word=_(DELETE)))
         return _page(422, erase=form, **previewed(asked))
-    receipt = deletion.delete(own.database, own.media, asked)
-    return _page(erase=form, receipt=receipt)
+    return receipt_page(deletion.delete(own.database, own.media, asked))
 
 
 def previewed(asked: Request | None) -> dict[str, Any]:
@@ -171,7 +182,7 @@ def _page(status: int = 200, **changes: object) -> Response:
         "seen": [name for name in apps.used_lately(own.database, own.clock(), _SEEN) if name not in excluded],
         "rule": {},
         "errors": {},
-        **dict.fromkeys(("counts", "names", "only_front", "receipt")),
+        **dict.fromkeys(("counts", "names", "only_front", "receipt", "is_told")),
         "erase": EraseForm(),
         "confirmation": _(DELETE),
         "builtin_name": BUILTIN,

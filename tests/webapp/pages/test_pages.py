@@ -518,8 +518,9 @@ def test_deleting_a_frame_asks_first_and_gives_a_receipt(
     frame = shoot()
     assert "cannot be undone" in page(visitor, f"/frames/{frame.id}/delete")
     assert visitor.get(f"/frames/{frame.id}").status_code == 200
-    answer = visitor.post(f"/frames/{frame.id}/delete", data={"csrf_token": csrf_of(app, visitor)})
-    assert "1 frame deleted" in answer.text and "nothing of it is left" in answer.text
+    receipt = visitor.post(f"/frames/{frame.id}/delete", data={"csrf_token": csrf_of(app, visitor)}).location
+    assert "1 frame deleted, about" in (told := words(page(visitor, receipt)))
+    assert "Checked: nothing of it is left" in told
     page(visitor, f"/frames/{frame.id}", 404)
 
 
@@ -664,8 +665,11 @@ def test_erasing_needs_the_typed_word(app: Flask, visitor: Actor, shoot: Callabl
     form = {"csrf_token": csrf_of(app, visitor), "when": "today"}
     assert visitor.post("/privacy/erase", data={**form, "confirm": "yes"}).status_code == 422
     page(visitor, f"/frames/{frame.id}")
-    assert "1 frame deleted" in visitor.post("/privacy/erase", data={**form, "confirm": "DELETE"}).text
+    receipt = visitor.post("/privacy/erase", data={**form, "confirm": "DELETE"}).headers["Location"]
+    assert "1 frame deleted" in words(page(visitor, receipt))
     page(visitor, f"/frames/{frame.id}", 404)
+    again = visitor.post("/privacy/erase", data={**form, "confirm": "DELETE"}).headers["Location"]
+    assert "Nothing was left to delete" in words(page(visitor, again))
     chinese, frame = {"Accept-Language": "zh-CN"}, shoot()
     assert "输入 删除" in visitor.get("/privacy/erase?when=today", headers=chinese).text
     visitor.post("/privacy/erase", data={**form, "confirm": "删除"}, headers=chinese)
@@ -684,7 +688,7 @@ def test_a_new_rule_offers_to_delete_what_it_would_have_hidden(
     assert visitor.post("/privacy/erase", data={**token, "rule": "app Signal"}).status_code == 422
     page(visitor, f"/frames/{hidden.id}")
     form = {**token, "rule": "app Signal", "confirm": "DELETE"}
-    assert "1 frame deleted" in visitor.post("/privacy/erase", data=form).text
+    assert "1 frame deleted" in words(page(visitor, visitor.post("/privacy/erase", data=form).location))
     page(visitor, f"/frames/{hidden.id}", 404)
     page(visitor, f"/frames/{kept.id}")
     assert "Nothing that is stored fits" in words(page(visitor, answer.headers["Location"]))
@@ -711,7 +715,7 @@ def test_a_rule_s_preview_and_receipt_say_of_which_frames_only_the_front_is_know
     asked = words(page(visitor, answer.headers["Location"]))
     assert "fits 1 frame recorded earlier" in asked and said in asked
     form = {**token, "rule": "app Signal", "confirm": "DELETE"}
-    told = words(visitor.post("/privacy/erase", data=form).text)
+    told = words(page(visitor, visitor.post("/privacy/erase", data=form).location))
     assert "1 frame deleted" in told and "Checked: nothing of it is left" not in told
     assert told.count(said) == 2  # in its place and among the receipts
     page(visitor, f"/frames/{unknown.id}")
