@@ -12,6 +12,7 @@ decoded by taking the likeliest and dropping repeats and blanks (CTC, Graves et 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -30,6 +31,7 @@ _HEIGHT = 48  # pixels of a row, as it was trained
 _NARROWEST = 16  # pixels
 _PIECE = 640  # pixels of a row read at once: more take more memory, 40 MB for each thousand
 _CUT_FROM = 0.6  # of a piece: from there on it may end
+_IDLE_S = 180  # then the weights, and what runs them, are let go of: some 30 MB; loading them takes 55 ms
 _INK = 128  # of 255; darker is a stroke
 _REACH = 0.6  # heights of a row from a character's middle to its end
 _LONG, _SQUEEZED = 10, 0.8
@@ -53,13 +55,20 @@ class HanReader:
     def __init__(self, weights: Path) -> None:
         self.weights = weights
         self.name = weights.name.partition("_")[0]  # "PP-OCRv6"
+        self._read_s = 0.0  # time.monotonic() of the last row
 
     def reads(self, languages: str) -> bool:
         """Whether it knows all of these, such as "chi_sim+jpn"."""
         return _LANGUAGES.issuperset(languages.split("+"))
 
+    def rest(self) -> bool:
+        """Let go of the weights if no row was read for minutes; whether it did."""
+        is_idle = time.monotonic() - self._read_s >= _IDLE_S
+        return is_idle and self.__dict__.pop("_session", None) is not None
+
     def read(self, row: Image.Image) -> list[OcrWord]:
         """Words of a row of dark ink on white: single characters of Han and kana, others up to a blank."""
+        self._read_s = time.monotonic()
         scale = _HEIGHT / row.height * (_SQUEEZED if row.width > _LONG * row.height else 1)
         width = max(_NARROWEST, round(row.width * scale))
         grey = np.asarray(row.convert("L").resize((width, _HEIGHT), Image.Resampling.BICUBIC))

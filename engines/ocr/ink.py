@@ -31,12 +31,6 @@ Grey = npt.NDArray[np.uint8]
 Guess = npt.NDArray[np.int16]  # a background, -1 where unknown
 
 
-def normalise(image: Image.Image) -> Image.Image:
-    """The picture as dark ink on white, mode ``L``, of the same size."""
-    ink = ink_of(np.asarray(image.convert("L")))
-    return Image.fromarray(255 - ink)
-
-
 def ink_of(grey: Grey, longest: int = _FLAT_CELLS * _CELL) -> Grey:
     """Strength of ink per pixel, uint8[h, w]: 0 is background, 255 the strongest ink nearby. No stroke is
     `longest` pixels long across.

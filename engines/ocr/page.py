@@ -24,15 +24,7 @@ from PIL import Image
 from engines.ocr import check_boxes
 from engines.ocr.ink import Grey
 from engines.ocr.pictures import Ink
-from engines.ocr.protocol import (
-    Box,
-    OcrError,
-    OcrLine,
-    OcrWord,
-    in_reading_order,
-    line_of,
-    lines_of,
-)
+from engines.ocr.protocol import Box, OcrError, OcrLine, OcrWord, in_reading_order, line_of, lines_of
 from engines.ocr.remembered import INK, UNSURE, Remembered, Row
 from engines.ocr.rows import PICTURE, Block, blocks_of, rows_of, strokes
 from engines.ocr.scripts import (
@@ -191,12 +183,8 @@ def _on_the_row(word: OcrWord, scale: float, border: int, shape: tuple[int, ...]
     box, (height, width) = word.box, shape
     left, top = (max(0, int(at / scale) - border) for at in (box.x, box.y))
     right, bottom = (-int(-at // scale) - border for at in (box.right, box.bottom))
-    left, top, right, bottom = (
-        min(left, width - 1),
-        min(top, height - 1),
-        min(right, width),
-        min(bottom, height),
-    )
+    left, top = min(left, width - 1), min(top, height - 1)
+    right, bottom = min(right, width), min(bottom, height)
     return replace(word, box=Box(left, top, max(1, right - left), max(1, bottom - top)))
 
 
@@ -226,13 +214,8 @@ def _tightened(word: OcrWord, ink: npt.NDArray[Any]) -> OcrWord:
     rows, columns = np.flatnonzero(part.any(1)), np.flatnonzero(part.any(0))
     if not len(rows):
         return word
-    box = Box(
-        left + int(columns[0]),
-        top + int(rows[0]),
-        int(columns[-1] - columns[0]) + 1,
-        int(rows[-1] - rows[0]) + 1,
-    )
-    return replace(word, box=box)
+    x, y = int(columns[0]), int(rows[0])
+    return replace(word, box=Box(left + x, top + y, int(columns[-1]) + 1 - x, int(rows[-1]) + 1 - y))
 
 
 def _bulleted(words: list[OcrWord], ink: npt.NDArray[Any]) -> list[OcrWord]:

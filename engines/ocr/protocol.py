@@ -112,7 +112,8 @@ class OcrLine:
 class OcrEngine(Protocol):
     """Reads pictures with one set of languages, one picture at a time, on one thread.
 
-    An engine belongs to the thread that opened it.
+    An engine belongs to the thread that opened it. It may have ``rest()``, called while nothing is read,
+    to let go of models that were not used for minutes; it tells whether it did.
     """
 
     name: str

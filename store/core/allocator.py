@@ -13,9 +13,16 @@ def give_back_freed_memory() -> None:
     """Pictures of megabytes come and go, and threads: glibc would keep their pages, for many threads in many
     places, a quarter of what is held. To be called before there are threads.
     """
-    if sys.platform != "linux":
-        return
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):  # another library than glibc has its own ways
-        for parameter, value in _MALLOPT.items():
-            libc.mallopt(parameter, value)
+    for parameter, value in _MALLOPT.items():
+        _call("mallopt", parameter, value)
+
+
+def trim_freed_memory() -> None:
+    """Once, also what lies between pages that are in use."""
+    _call("malloc_trim", 0)
+
+
+def _call(function: str, *arguments: int) -> None:
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if hasattr(libc, function):  # another library than glibc has its own ways
+        getattr(libc, function)(*arguments)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
@@ -111,3 +112,26 @@ def test_who_reads_with_it_tells_so(reader: HanReader, tmp_path: Path) -> None:
         engine.close()
     (tmp_path / "eng.traineddata").write_text("eng")
     assert models_in(tmp_path, ["eng"], reader) != models_in(tmp_path, ["eng"], None)
+
+
+def test_the_weights_are_let_go_of_when_nothing_was_read_with_them_for_minutes_and_loaded_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(han, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    engine = open_ocr("auto", ["eng", "chi_sim"])
+    picture = Image.new("RGB", (400, 60), "white")
+    picture.paste(row(SENTENCE[:10], 20), (40, 20))
+    try:
+        assert not engine.rest()
+        first = engine.read(picture)
+        now[0] += han._IDLE_S - 1
+        assert not engine.rest()
+        now[0] += 1
+        assert [engine.rest(), engine.rest()] == [True, False]
+        engine.read(picture.resize((800, 120)))
+        assert engine.read(picture) == first
+        now[0] += han._IDLE_S
+        assert engine.rest()
+    finally:
+        engine.close()

@@ -330,3 +330,21 @@ def test_tesseract_reads_a_rendered_screen(home: Home) -> None:
     (box,) = readings.boxes_for_span(reading, at, at + 6)
     assert 40 < box.x < 500 and 30 < box.y < 80
     engine.close()
+
+
+def test_memory_is_given_back_when_the_engine_let_go_of_models(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, trimmed = ScriptedEngine("once"), []
+    store_frame(home.database, home.data_dir)
+    desk = Desk(home, opener(engine))
+    desk.loop.idle_s = 0
+    monkeypatch.setattr(reader, "trim_freed_memory", lambda: trimmed.append(len(trimmed)))
+    desk.loop.rest()  # before an engine was opened
+    desk.work()
+    desk.loop.rest()  # with one that keeps what it has
+    assert not trimmed
+    engine.rest = iter([True, False]).__next__
+    desk.loop.rest()
+    desk.loop.rest()
+    assert trimmed == [0]
