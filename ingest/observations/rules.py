@@ -25,9 +25,9 @@ from store.core.database import Database
 from store.core.times import Day
 from store.frames.activity_intervals import Segment
 from store.memory import documents, observations
-from store.memory.daily_hours import Hour, Point, Quote
+from store.memory.daily_hours import Hour, Point, duration_text
 from store.memory.documents import SESSION_GAP_MS
-from store.memory.observations import HOUR_MS, IMPORTED, MODEL_SAYS, PICTURE, Draft, Fact, Observation
+from store.memory.observations import HOUR_MS, IMPORTED, PICTURE, Draft, Fact, Observation
 from store.search import search
 from store.search.filters import Filters
 from store.search.sample import evenly
@@ -205,14 +205,6 @@ def _listed(names: Sequence[str]) -> str:
     return "; ".join(names[:_NAMED]) + more
 
 
-def duration_text(duration_ms: int) -> str:
-    """``45 s``, ``12 min``, ``2 h 5 min``"""
-    hours, minutes = divmod(round(duration_ms / 60_000), 60)
-    if not hours and not minutes:
-        return f"{round(duration_ms / 1000)} s"
-    return f"{f'{hours} h' if hours else ''} {f'{minutes} min' if minutes else ''}".strip()
-
-
 def _by_time(times: Iterable[tuple[str, int]]) -> list[str]:
     """Names of (name, milliseconds), those with the most time first; a single look counts a little."""
     spent: Counter[str] = Counter()
@@ -337,34 +329,9 @@ def _was_open_before(database: Database, ticked: Box, start_ms: int) -> bool:
     return any(found and not found.is_ticked and found.what == ticked.what for found in boxes)
 
 
-# Summaries of days by rules: the points of an hour from its observations, a day's text from its hours.
-#
-# Pure functions. A point says what an observation says, a person's own words included, and names the
-# frames that show it: the lines that were quoted on them, else a frame of its time. The text of a day
-# begins with how long which app was used and goes on with the points by the clock.
+# -- the text of a day: how long which app was used, and the points by the clock ------------------
 
-MAX_POINTS = 8
-"""Points of an hour: the observations with the most time."""
-MAX_QUOTES = 3
-_MAX_POINT_CHARS = 300
 _TOP_APPS = 5
-
-
-def points_of(observations: Sequence[Observation]) -> tuple[Point, ...]:
-    """What an hour was about, in the order of time."""
-    worded = [o for o in observations if o.title or o.narrative]
-    longest = sorted(worded, key=lambda o: -o.active_ms)[:MAX_POINTS]
-    return tuple(_point(o) for o in sorted(longest, key=lambda o: (o.start_ms, o.id)))
-
-
-def fingerprint_of(observations: Sequence[Observation]) -> str:
-    """Equal for observations that say the same; "" for none."""
-    if not observations:
-        return ""
-    content = [
-        (o.start_ms, o.end_ms, o.active_ms, o.title, o.narrative, o.facts, o.frame_ids) for o in observations
-    ]
-    return hashlib.sha256(repr((_RULES, content)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def day_text(day: Day, zone: ZoneInfo, hours: Sequence[Hour], totals: Totals, imported: int = 0) -> str:
@@ -377,22 +344,6 @@ def day_text(day: Day, zone: ZoneInfo, hours: Sequence[Hour], totals: Totals, im
     brought = f"{imported} picture{'s'[imported == 1 :]} imported." if imported else ""
     named = f"{day.date.strftime('%A')}, {day.date.day} {day.date.strftime('%B %Y')}"
     return "\n".join([f"{named}. {spent}{brought}".rstrip(), *(_line(point, zone) for point in points)])
-
-
-def _point(observation: Observation) -> Point:
-    quotes = [Quote(fact.frame_id, fact.text) for fact in observation.facts if fact.frame_id is not None]
-    if not quotes:
-        quotes = [Quote(frame_id, "") for frame_id in observation.frame_ids[:1]]
-    return Point(observation.start_ms, _sentence(observation), tuple(quotes[:MAX_QUOTES]))
-
-
-def _sentence(observation: Observation) -> str:
-    """A person's own sentence; of the rules, what was open and for how long, with what a model says of it."""
-    if observation.source == "user" and "narrative" in observation.edited and observation.narrative:
-        return " ".join(observation.narrative.split())[:_MAX_POINT_CHARS]
-    spent = f", {duration_text(observation.active_ms)}" if observation.active_ms >= 1000 else ""
-    _, mark, said = observation.narrative.partition(MODEL_SAYS)
-    return " ".join(f"{observation.title}{spent}. {mark}{said}".split())[:_MAX_POINT_CHARS]
 
 
 def _line(point: Point, zone: ZoneInfo) -> str:

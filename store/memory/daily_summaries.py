@@ -1,7 +1,7 @@
 """What each local day was about: one text per day, found by words and by meaning.
 
-A day's text is made of its hours (`store.memory.daily_hours`), and those of frames, so it goes when one of
-them is deleted, and is made again.
+A day's text is made of its observations (`store.memory.daily_hours`), and those of frames, so it goes when
+one of them is deleted, and is made again.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Literal
 
 import apsw
 
+from store.core import times
 from store.core.database import Database, clean_text, rows, scalar
 from store.core.records import columns, load
 from store.core.records import put as put_row
 from store.embeddings.knn import RetrievalQuery
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory import daily_hours, retrievers
-from store.memory.observations import HOUR_MS
 from store.memory.retrievers import Question, TextStrategy
 from store.search import query
 
@@ -84,7 +84,7 @@ def leave_other_clocks(connection: apsw.Connection, zone: str, day_start_min: in
     connection.execute(sql, (zone, day_start_min))
     is_other = connection.changes() > 0
     if is_other:
-        daily_hours.write_all_again(connection)
+        daily_hours.write_again(connection, 0, times.MAX_MS)
     return is_other
 
 
@@ -133,36 +133,19 @@ def search(
 
 # -- forgetting (inside `database.write()`) -----------------------------------------------
 
-COUNT = f"""
-select max(
-    ({daily_hours.COUNT}),
-    (select count(*) from daily_summaries s where not exists (
-        select 1 from daily_hours h where h.hour * {HOUR_MS} >= s.start_ms and h.hour * {HOUR_MS} < s.end_ms
-    ) and {overlaps_deletion("s.start_ms", "s.end_ms")})
-)
-"""
+_AFFECTED = f"from daily_summaries s where {overlaps_deletion('s.start_ms', 's.end_ms')}"
+COUNT = f"select count(*) {_AFFECTED}"
 
 
 def forget(connection: apsw.Connection) -> int:
-    """Remove the days that may show a deleted frame, and their hours; returns the days.
+    """Remove the days that may show a deleted frame; returns how many.
 
     They are told again from what is left.
     """
-    hours = daily_hours.forget(connection)
-    connection.execute(_DELETE, {"hours": str(hours), "size": HOUR_MS})
+    for start_ms, end_ms in rows(connection, f"select s.start_ms, s.end_ms {_AFFECTED}"):
+        daily_hours.write_again(connection, start_ms, end_ms)
+    connection.execute(f"delete from daily_summaries where id in (select s.id {_AFFECTED})")
     return connection.changes()
-
-
-_DELETE = f"""
-delete from daily_summaries
-where id in (
-    select s.id from daily_summaries s
-    where {overlaps_deletion("s.start_ms", "s.end_ms")} or exists (
-        select 1 from json_each(:hours) h
-        where h.value * :size < s.end_ms and (h.value + 1) * :size > s.start_ms
-    )
-)
-"""
 
 
 SELECT = f"select {columns(DailySummary, 's')} from daily_summaries s"

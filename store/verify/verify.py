@@ -253,7 +253,6 @@ _PROBLEMS = {
         "(select source_frame_id as id from facts union all select frame_id from entity_frames)", "frames",
         "o.id = t.id", "t.id is not null"
     ),
-    "points of days name frames that do not exist": _without("daily_quotes", "frames", "o.id = t.frame_id"),
     "tags are of frames that do not exist": _without("frame_tags", "frames", "o.id = t.frame_id"),
 }  # fmt: skip
 

@@ -59,10 +59,10 @@ class DayAnswer(DaySummaryAnswer):
 @endpoint("GET", "/days/<day:on>", "One day", NO_DAY)
 def one_day(on: date) -> DayAnswer:
     """Its text, and its hours point by point with what shows them."""
-    day = day_or_404(on)
-    with services().database.read() as connection:
-        hours = daily_hours.between(connection, day.start_ms, day.end_ms)
-        is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, services().clock())
+    day, database, now_ms = day_or_404(on), services().database, services().clock()
+    with database.read() as connection:
+        hours = daily_hours.between(database, day.start_ms, day.end_ms, now_ms)
+        is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, now_ms)
     told = [HourAnswer.of(hour, end_time=hour.start_ms + HOUR_MS) for hour in hours]
     return DayAnswer.of(day, hours=told, settled=is_settled)
 

@@ -302,11 +302,6 @@ def test_database_stays_whole(database: Database) -> None:
         ),
         ("insert into entity_frames (entity_id, frame_id) values (1, 99)", "frames that do not exist"),
         ("insert into frame_tags (frame_id, tag, created_ms) values (99, 'x', 1)", "tags are of frames"),
-        (
-            "insert into daily_hours (hour, source, fingerprint, updated_ms) values (1, 'rule', '', 0); "
-            "insert into daily_quotes (hour, n, k, frame_id, text) values (1, 0, 0, 99, 'x')",
-            "points of days name frames",
-        ),
     ],
 )
 def test_verify_finds_what_does_not_agree(database: Database, break_it: str, problem: str) -> None:

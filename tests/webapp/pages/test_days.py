@@ -221,7 +221,7 @@ def test_screen_text_is_only_text(browser: Actor, database: Database, data_dir: 
 
 def test_told_again_on_request(app: Flask, browser: Actor, database: Database, frame_id: int) -> None:
     with database.write() as connection:
-        connection.execute("update daily_points set text = 'stale'")
+        connection.execute("update daily_summaries set text = 'stale'")
     assert browser.post(f"{FRIDAY}/redo", data={"csrf_token": csrf_of(app, browser)}).status_code == 303
     assert "being written again" in page(browser, FRIDAY)
     days.tell(database)
@@ -237,7 +237,7 @@ def test_an_hour_that_was_deleted_meanwhile_is_not_asked_about(
         browser.post(f"{FRIDAY}/insights", data={"csrf_token": csrf_of(app, browser)})
     assert len(list(started[0])) == 1
     with database.write() as connection:
-        connection.execute("delete from daily_hours")
+        connection.execute("delete from observations")
     assert list(started[1]) == []
 
 
@@ -276,8 +276,9 @@ def test_a_browser_elsewhere_may_have_days_counted_by_its_clock(
 
 
 def test_the_api_gives_what_the_page_shows(
-    program: Actor, browser: Actor, database: Database, frame_id: int
+    program: Actor, browser: Actor, database: Database, frame_id: int, now: Clock
 ) -> None:
+    now.now_ms = NOON_MS + 40 * HOUR_MS
     told = program.get(f"{API}/days/2026-11-20").json
     assert (told["day"], told["timezone"], told["source"]) == ("2026-11-20", "UTC", "rule")
     [hour] = [hour for hour in told["hours"] if hour["points"]]

@@ -13,7 +13,6 @@ from assistant.core.records import TurnRequest
 from assistant.turns import anchor_facts
 from store.chats import personas
 from store.chats.records import Anchor
-from store.core.database import Database
 from store.frames.frames import captured_ms_of
 from store.memory import daily_hours, daily_summaries, insights
 from store.memory.daily_summaries import DailySummary
@@ -25,14 +24,13 @@ from webapp.core import templating
 from webapp.core.services import Services, services, viewer
 
 
-def _untold_hours(database: Database, start_ms: int, end_ms: int) -> list[Anchor]:
+def _untold_hours(own: Services, start_ms: int, end_ms: int) -> list[Anchor]:
     """The hours of a range with something to tell, a frame of their own, that no insight tells."""
-    with database.read() as connection:
-        hours = daily_hours.between(connection, start_ms, end_ms)
+    hours = daily_hours.between(own.database, start_ms, end_ms, own.clock())
     quoted = [quote.frame_id for hour in hours for point in hour.points for quote in point.quotes]
     starts = sorted({captured_ms_of(frame_id) // HOUR_MS * HOUR_MS for frame_id in quoted})
     anchors = [Anchor("moment", at, at + HOUR_MS) for at in starts if start_ms - HOUR_MS < at < end_ms]
-    return [anchor for anchor in anchors if insights.current(database, anchor) is None]
+    return [anchor for anchor in anchors if insights.current(own.database, anchor) is None]
 
 
 @templating.post("/days/<day:on>/insights")
@@ -43,7 +41,7 @@ def tell(on: date) -> BaseResponse:
         own.turns.series[name].stop()
     elif not request.form.get("stop"):
         day = day_or_404(on)
-        hours = _untold_hours(own.database, day.start_ms, day.end_ms)
+        hours = _untold_hours(own, day.start_ms, day.end_ms)
         requests = _requests(own, viewer().zone_name, hours)
         own.turns.start_series(name, turn_services(own), requests, len(hours))
     return templating.redirect_to(f"/days/{name}#insights")
@@ -52,7 +50,7 @@ def tell(on: date) -> BaseResponse:
 def _requests(own: Services, zone_name: str, hours: Sequence[Anchor]) -> Iterator[TurnRequest]:
     """The questions of hours, of each when it is asked: meanwhile it may be told, or deleted."""
     for hour in hours:
-        for anchor in _untold_hours(own.database, hour.start_ms, hour.end_ms):
+        for anchor in _untold_hours(own, hour.start_ms, hour.end_ms):
             yield anchor_facts.request(anchor, zone_name, own.clock())
 
 
@@ -73,7 +71,7 @@ def insights_of(on: date, summary: DailySummary | None) -> dict[str, Any]:
     return {
         "on": on,
         "insights": insights.list_insights(own.database, InsightFilter(*span))[::-1] if summary else [],
-        "untold": len(_untold_hours(own.database, *span)),
+        "untold": len(_untold_hours(own, *span)),
         "series": own.turns.series.get(on.isoformat()),
         "teller": own.chat_models.endpoint(own.chat_models.default),
         "rounds": own.settings.tools.max_iterations,
