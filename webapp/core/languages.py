@@ -16,6 +16,7 @@ from babel.messages.pofile import read_po
 from flask import Flask, request
 
 from store.core import translation
+from store.core.database import clean_text
 
 LANGUAGES = {"en": "English", "zh_Hans": "简体中文"}
 """By Babel's identifier, each by its own name."""
@@ -23,7 +24,7 @@ LANGUAGE_COOKIE = "language"
 
 
 def install(app: Flask) -> None:
-    """Have every request answered in its language; the API speaks English, whoever asks."""
+    """Have every request answered in its language (the API in English), with no text that turns the page."""
     app.jinja_env.add_extension("jinja2.ext.i18n")
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
         translation.gettext, _form, newstyle=True, pgettext=translation.pgettext
@@ -34,6 +35,7 @@ def install(app: Flask) -> None:
     # Between two sentences: Chinese leaves no blank there.
     app.jinja_env.globals["gap"] = lambda: "" if translation.language().startswith("zh") else " "
     app.jinja_env.globals["script_texts"] = lambda: script_texts(translation.language())
+    app.jinja_env.finalize = lambda s: s if not isinstance(s, str) or s.isascii() else type(s)(clean_text(s))
     app.before_request(_speak)
 
 

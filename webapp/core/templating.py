@@ -135,7 +135,6 @@ def install(app: Flask) -> None:
         weekday=formatting.weekday,
         month=formatting.month,
         dates=formatting.dates,
-        since=lambda ms: formatting.duration(viewer().now_ms - ms),
         duration=formatting.duration,
         count=formatting.count,
         size=formatting.size,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from store.core import times
-from store.core.database import Database, clean_text
+from store.core.database import Database
 from store.core.translation import gettext as _
 from store.core.translation import heard
 from store.frames import apps, frames
@@ -252,8 +252,8 @@ def _row(
     shown = known[best.frame_id] if best and best.frame_id else shots[len(shots) // 2] if shots else None
     return EpisodeRow(
         episode,
-        clean_text(title),  # an isolate that it leaves open would lead out of its own
-        clean_text(where),
+        title,
+        where,
         formatting.slot_class(slots.get(app)),
         quotes[:_MOST_QUOTES],
         shown,

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from store.core import times
-from store.core.database import Database, clean_text
+from store.core.database import Database
 from store.core.translation import gettext as _
 from store.core.translation import language
 from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
@@ -156,10 +156,10 @@ def _cards(database: Database, asked: SearchRequest, found: Page) -> list[tuple[
         card = Card(
             frame=frame,
             colour_slot=slots.get(app_name or ""),
-            app=clean_text(formatting.app_name(app_name)),
+            app=formatting.app_name(app_name),
             window=_marked(window_name, parsed),
             url=_marked(url, parsed) if spans(url or "", parsed) else Markup(""),
-            beside=clean_text(formatting.app_name(frame.app_name)) if hit.beside else "",
+            beside=formatting.app_name(frame.app_name) if hit.beside else "",
             snippet=markdown.highlight(hit.snippet, hit.highlights),
             crop=crop_around(boxes[:1], frame.width_px, frame.height_px, *_CROP_PX),
             boxes=boxes,
@@ -190,8 +190,7 @@ def marked_boxes(database: Database, frame: FrameRow, parsed: Query) -> tuple[Bo
 
 def _marked(text: str | None, parsed: Query) -> Markup:
     """A title or an address with the searched words marked: they are searched, too."""
-    text = clean_text(text or "")
-    return markdown.highlight(text, spans(text, parsed))
+    return markdown.highlight(text or "", spans(text or "", parsed))
 
 
 def _grouped(cards: Iterable[tuple[Card, bool]], viewer: Viewer, last_group: str) -> list[Group]:
