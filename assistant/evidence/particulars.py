@@ -19,6 +19,7 @@ from assistant.core.texts import CJK, UNSPACED
 from assistant.evidence import quotes
 from assistant.evidence.layout import CELL
 from assistant.evidence.sign_names import Signs, family_names, shared
+from assistant.evidence.sounds import sounds_like
 from assistant.language import cldr
 from assistant.language.shown_values import Shown
 from assistant.language.small_words import (
@@ -29,10 +30,11 @@ from assistant.language.small_words import (
     is_plain,
     is_small,
     language_of,
+    languages_of,
 )
 from assistant.language.statements import QUOTED
 from assistant.language.time_tables import latin
-from assistant.language.values import Value, values, without
+from assistant.language.values import COUNTED, Value, values, without
 
 Kind = Literal["quotation", "address", "value", "name"]
 
@@ -147,7 +149,8 @@ def _is_address(word: str) -> bool:
 
 def _values(text: str, language: str) -> Iterator[Particular]:
     for value in values(text, language=language):
-        yield Particular(value.start, value.end, "value", text[value.start : value.end], value)
+        is_weak = value.kind == "spelled" and max(value.readings) <= COUNTED
+        yield Particular(value.start, value.end, "value", text[value.start : value.end], value, is_weak)
 
 
 # -- names ------------------------------------------------------------------------------------
@@ -163,14 +166,13 @@ def _names(text: str, sentence: str, language: str, has_signs: bool) -> Iterator
 
 
 def _may_name(word: str, leads: bool, language: str) -> bool:
-    """Whether a word with a capital may be a name: neither "I'll", nor, where it is short, "PDF", a title
-    before a name ("Mrs Hall") or a weekday.
+    """Whether a word with a capital may be a name: neither "I'll", nor, where it is short, "PDF" or a title
+    before a name ("Mrs Hall"), nor a country, which follows from a place or a tongue.
     """
-    is_short = len(word) <= SHORT_NAME
-    if cldr.is_common(word) or is_small(word.replace("’", "'"), language):
+    if cldr.is_common(word) or cldr.is_country(word, language) or is_small(word.replace("’", "'"), language):
         return False
     is_name = len(word) == SHORT_NAME and word[1:].islower() and cldr.key(word) not in cldr.weekdays()
-    return not is_short or (is_name and not leads)
+    return len(word) > SHORT_NAME or (is_name and not leads)
 
 
 def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str, language: str) -> bool:
@@ -249,19 +251,17 @@ class Screen:
             for each in particulars(sentence, language)
         )
 
-    def shows(self, particular: Particular, behind: str) -> bool:
-        """Whether a particular stands here as it is; `behind` is what follows it. A time that was rounded
-        does not, nor a number in words, which may count something else, nor a part of a date, nor a figure at
-        which another unit stands everywhere: "640 Mo" is not ``640G``.
+    def shows(self, particular: Particular, sentence: str) -> bool:
+        """Whether a particular stands here as it is. A time that was rounded does not, nor a number in words,
+        which may count something else, nor a part of a date, nor what stands in a row of a table that the
+        sentence does not name.
         """
-        if not particular.value:
+        value = particular.value
+        if not value:
             is_name = particular.kind == "name" and not _CJK_RUN.match(particular.text)
-            return self.has_word(particular.text) if is_name else self.has(particular)
-        if particular.value.kind == "spelled":
-            return False
-        units = self._shown.unit(particular.value)
-        unit = behind.strip()[:1].casefold()
-        return self._shown.writes(particular.value) and (not units or unit in units)
+            has = self.has_word(particular.text) if is_name else self.has(particular)
+            return has and self._is_in_row(particular, sentence)
+        return value.kind != "spelled" and self._shown.writes(value) and self._is_in_row(particular, sentence)
 
     def writes_otherwise(self, particular: Particular) -> bool:
         """Whether a name is in Latin letters and most of the screen in others, or the other way round: nobody
@@ -286,19 +286,34 @@ class Screen:
         """Whether a value stands in rows of tables alone that a sentence does not name, and the row that it
         does name has another one in that column.
         """
-        words = {form for word in map(bare, _WORD.findall(sentence)) for form in (word, *_stems(word))}
-        words |= {word for word in self._rows if _CJK_RUN.match(word) and word in sentence}
-        named = [self._rows[word] for word in words & self._rows.keys()]
+        named = self._named_rows(sentence)
         if not named or self._beside_rows.holds(value):
             return False
-        rows = (cells for cells in self._cells if len(cells) >= MIN_CELLS)
+        rows = [row for row in self._cells if len(row) >= MIN_CELLS]
         places = [(row, at) for row in rows for at, cell in enumerate(row) if _shown_in(cell).holds(value)]
-        has_other = any(
-            len(row) == len(other) and value.kind in {each.kind for each in values(other[at], is_read=True)}
+        # Each place must have another value in the row that is named: else nobody knows what it is of.
+        return bool(places) and all(
+            row not in named
+            and any(
+                len(row) == len(other)
+                and value.kind in {each.kind for each in values(other[at], is_read=True)}
+                for other in named
+            )
             for row, at in places
-            for other in named
         )
-        return has_other and not any(row in named for row, _ in places)
+
+    def _is_in_row(self, each: Particular, sentence: str) -> bool:
+        """Whether a particular stands outside of tables, or in the one row that a sentence names."""
+        rows = [row for row in self._cells if any(_has(cell, each) for cell in row)]
+        named = self._named_rows(sentence)
+        return any(len(row) == 1 or [row] == named for row in rows) or not rows
+
+    def _named_rows(self, sentence: str) -> list[list[str]]:
+        """The rows of tables of which a sentence has a word that stands in no other."""
+        words = {form for word in map(bare, _WORD.findall(sentence)) for form in (word, *_stems(word))}
+        words |= {word for word in self._naming if _CJK_RUN.match(word) and word in sentence}
+        named = {self._naming[word] for word in words & self._naming.keys()}
+        return [self._cells[at] for at in sorted(named)]
 
     def nearest(self, pieces: frozenset[str]) -> str:
         """The line or passage that has most of these `pieces_of` a text; "" where none has any."""
@@ -311,17 +326,16 @@ class Screen:
         return [(line, line.casefold()) for text in self.texts[-1:] for line in text.split("\n")]
 
     @cached_property
-    def table_rows(self) -> list[str]:
-        """Rows of tables, in small letters without accents."""
-        return [bare(" ".join(cells)) for cells in self._cells if len(cells) >= MIN_CELLS]
-
-    @cached_property
-    def _rows(self) -> dict[str, list[str]]:
-        """Rows of tables by words that name only one: of its first cell that has any."""
-        rows = [cells for cells in self._cells if len(cells) >= MIN_CELLS]
-        named = [(word, row) for row in rows for word in next(filter(None, map(_naming, row)), ())]
+    def _naming(self) -> dict[str, int]:
+        """Rows of tables by the words that stand in one alone."""
+        named = [
+            (word, at)
+            for at, row in enumerate(self._cells)
+            if len(row) > 1
+            for word in set().union(*map(_naming, row))
+        ]
         times = Counter(word for word, _ in named)
-        return {word: row for word, row in named if times[word] == 1}
+        return {word: at for word, at in named if times[word] == 1}
 
     @cached_property
     def _beside_rows(self) -> Shown:
@@ -343,16 +357,13 @@ class Screen:
         return any(text[spans[0][0]] != begins for text in texts if (spans := quotes.find(text, quote)))
 
     def _has_otherwise(self, name: Particular) -> bool:
-        """Whether a name stands here in another case, or a place by its name in another language."""
+        """Whether a name stands here in another case or language."""
         form, declines = _JOINTS.split(bare(name.text))[0], name.language in DECLINED
         if declines and any(_is_form(form, word) for word in self._names.get(form[:SHORT_NAME], ())):
             return True
-        alike = _places_by_head(name.language).get(form[:SHORT_NAME], ())
-        meant = {code for word, code in alike if word == form or (declines and _is_form(form, word))}
-        here = [cldr.places(each) for each in {self._language, "en"} - {name.language}] if meant else ()
-        return any(
-            all(map(self.has_word, names[code].split())) for names in here for code in meant if code in names
-        )
+        words = (word for words in self._names.values() for word in words)
+        may_differ = declines or name.language not in self._languages
+        return may_differ and any(sounds_like(form, word) for word in words)
 
     @cached_property
     def _names(self) -> dict[str, set[str]]:
@@ -361,8 +372,8 @@ class Screen:
         return _by_head(bare(part) for word in words if word[0].isupper() for part in _JOINTS.split(word))
 
     @cached_property
-    def _language(self) -> str:
-        return language_of("\n".join(self.texts[:1]))
+    def _languages(self) -> list[str]:
+        return languages_of("\n".join(self.texts[:1]))
 
     def _has_misread(self, word: str) -> bool:
         """Whether a word stands here but for what a reading of pictures takes for each other: shapes, and
@@ -408,20 +419,18 @@ def _shown_in(cell: str) -> Shown:
     return Shown((cell,))
 
 
+def _has(cell: str, each: Particular) -> bool:
+    """Whether a cell has a value, or the beginning of a word."""
+    if each.value:
+        return _shown_in(cell).holds(each.value)
+    form = bare(each.text)
+    return form[: max(SHORT_NAME, len(form) - ENDING)] in bare(cell)
+
+
 def _naming(cell: str) -> set[str]:
     """The words of a cell by which a sentence may name its row."""
     words = {bare(word) for word in _WORD.findall(_CJK_RUN.sub(" ", cell)) if len(word) >= SHORT_NAME}
     return words | {run for run in _CJK_RUN.findall(cell) if len(run) > 1}
-
-
-@lru_cache(maxsize=8)
-def _places_by_head(language: str) -> dict[str, list[tuple[str, str]]]:
-    """The words of the names of places, with their codes, by their heads."""
-    by_head: dict[str, list[tuple[str, str]]] = {}
-    for code, place in cldr.places(language).items():
-        for word in map(bare, place.split()):
-            by_head.setdefault(word[:SHORT_NAME], []).append((word, code))
-    return by_head
 
 
 def _by_head(words: Iterable[str]) -> dict[str, set[str]]:

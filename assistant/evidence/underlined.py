@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assistant.core.records import OnFrame
 from assistant.evidence.particulars import Particular, Screen, pieces_of
-from assistant.language.small_words import bare, denies, is_small
+from assistant.language.small_words import bare, denies
 
 MIN_LETTERS = 4
 """Of a word by which a row is known."""
@@ -36,13 +36,10 @@ def underlined(
     as they stand on the frames, and `language` is that of the answer.
     """
     rests_on = quoted or [line for screen in shown.values() if (line := screen.nearest(pieces_of(said)))]
-    if _is_contrary(said, found, rests_on, language) or any(
-        _goes_back(said, screen.table_rows, language) for screen in shown.values()
-    ):
+    if _is_contrary(said, found, rests_on, language):
         return
     for each in found:
-        behind = said[each.end : each.end + 2]
-        n = next((n for n, screen in shown.items() if screen.shows(each, behind)), None)
+        n = next((n for n, screen in shown.items() if screen.shows(each, said)), None)
         if n is not None:
             yield OnFrame(start + each.start, start + each.end, n)
 
@@ -61,21 +58,6 @@ def _is_contrary(said: str, found: Sequence[Particular], rests_on: Sequence[str]
 def _is_turned(names: Iterable[str], text: str) -> bool:
     places = [at for name in dict.fromkeys(names) if (at := text.find(name)) >= 0]
     return places != sorted(places)
-
-
-def _goes_back(said: str, rows: Sequence[str], language: str) -> bool:
-    """Whether a sentence has words of one row of a table, then of another, and then of the first again."""
-    words = [
-        word for word in _WORD.findall(said) if len(word) >= MIN_LETTERS and not is_small(word, language)
-    ]
-    told: list[set[int]] = []
-    for word in words if rows else ():
-        of_word = {at for at, row in enumerate(rows) if _head(word) in row}
-        if told and of_word & told[-1]:
-            told[-1] &= of_word
-        elif of_word:
-            told.append(of_word)
-    return any(first & third for first, third in zip(told, told[2:], strict=False))
 
 
 def _head(word: str) -> str:

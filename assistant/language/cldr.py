@@ -42,7 +42,9 @@ def whole_months() -> frozenset[str]:
 def short_weekdays() -> dict[str, frozenset[int]]:
     """Weekdays by names of two letters or one sign, as calendars have them: too short to be told in prose."""
     named = _named("days", ("abbreviated", "short"), 2, 1).items()
-    return {name: days for name, days in named if len(name) == 2 or name > "\u2e80"}
+    short = {name: days for name, days in named if len(name) == 2 or name > "\u2e80"}
+    # "sexta" is "sexta-feira", and elsewhere the sixth.
+    return short | {name.split("-")[0]: days for name, days in weekdays().items() if "-" in name}
 
 
 @lru_cache(maxsize=1)
@@ -131,16 +133,15 @@ def unspaced_weekdays() -> tuple[re.Pattern[str], dict[str, frozenset[int]]]:
     return re.compile("|".join(sorted(names, key=len, reverse=True))), names
 
 
+def is_country(word: str, language: str) -> bool:
+    """Whether a language calls a country or continent so, give or take the last letter, where cases are."""
+    return not _countries(language).isdisjoint((key(word), key(word)[:-1]))
+
+
 @lru_cache(maxsize=8)
-def places(language: str) -> dict[str, str]:
-    """Countries, continents and the cities of time zones as a language calls them, by their codes."""
-    if not localedata.exists(language):
-        return {}
-    locale = Locale(language)
-    cities = {code: zone["city"] for code, zone in locale.time_zones.items() if "city" in zone}
-    # A zone is called by its city in English where that is how it is written there.
-    english = {code: code.rsplit("/")[-1].replace("_", " ") for code in get_global("zone_territories")}
-    return english | cities | dict(locale.territories)
+def _countries(language: str) -> frozenset[str]:
+    names = Locale(language).territories.values() if localedata.exists(language) else ()
+    return frozenset(form for name in names if name.isalpha() for form in (key(name), key(name)[:-1]))
 
 
 @lru_cache(maxsize=8192)

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import replace
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from assistant.language import time_phrases
 from assistant.language.small_words import language_of
-from assistant.language.time_tables import names_day
 from assistant.language.values import (
-    MAX_SPOKEN_CHARS,
     SPACE,
     Day,
     Value,
@@ -31,7 +26,6 @@ from assistant.language.values import (
     values,
 )
 
-NOON_TIME, DAY_MS = time(12, tzinfo=UTC), 86_400_000
 LONG_NUMBER = 7
 """Digits of a number that nobody counts by, and that is written in parts."""
 HUNDREDTHS = (100, Decimal("0.01"))
@@ -40,6 +34,8 @@ _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _DAY_BEHIND = re.compile(r"[.,]?\s{1,2}(\d{1,2})(?![\d:/]|[.,]\d)")
 _DAY_BEFORE = re.compile(r"(?<![\d:/.,-])(\d{1,2})日?[\s(（]{0,2}\Z")
 _PARTED = re.compile(r"\d(?:[ ()./-]{0,2}\d){6,19}(?!\d)")
+_PAIR = re.compile(r"(?<![\d.,:/-])(\d{1,2}|\d{4})(?:\s?[-–]\s?|\.)(\d{1,2})(?![\d:/-]|[.,]\d)")
+"""Two figures that may be a day or a year with a month, or the hours from one to the other."""
 _DIGITS = re.compile(r"(?<!\d)\d{1,20}(?!\d)")  # longer ones are no figures
 
 
@@ -55,38 +51,52 @@ class Shown:
         self.days: set[Day] = set()
         self.clocks: set[int] = set()
         self.weekdays: set[int] = set()
-        self._captured: int | None = None
         self._texts = tuple(texts)
-        self._units: dict[Decimal, set[str]] = {}
-        self._moment = date.fromisoformat(moment[:10]) if moment else None
-        if moment:
-            self._add_moment(moment)
+        self._written: set[Decimal] = set()
+        self._moment = datetime.fromisoformat(moment[:16]) if moment else None
         for text in self._texts:
             flat = flattened(text)
             misread = set(mended(flat).split("\n")) - set(flat.split("\n"))
             forms = "\n".join((flat, *sorted(misread)))
             self._add(forms, values(forms, is_read=True))
         # A day without a year is mostly of the year in which it was on the screen.
-        this_year = int(moment[:4]) if moment else None
         for year, month, of_month in self.days:
-            year = year or this_year
+            year = year or (self._moment.year if self._moment else None)
             if year and month and of_month and is_day((year, month, of_month)):
                 self.weekdays.add(date(year, month, of_month).weekday())
 
     def holds(self, value: Value) -> bool:
-        """Whether one reading of a value is shown."""
+        """Whether one reading of a value is shown, or is of the moment."""
+        return self._is_of_moment(value) or self._reads(value)
+
+    def writes(self, value: Value) -> bool:
+        """Whether a value stands here as itself: a number not as a part of a date or of a clock time."""
+        is_number = value.kind == "number"
+        return not value.readings.isdisjoint(self._written) if is_number else self._reads(value)
+
+    def _is_of_moment(self, value: Value) -> bool:
+        if (now := self._moment) is None:
+            return False
+        day = now.year, now.month, now.day
+        if value.kind == "date":
+            return any(_same_day(said, day) for said in value.readings)
+        told = {"clock": (now.hour * 60 + now.minute,), "weekday": (now.weekday(),)}
+        return not value.readings.isdisjoint(told.get(value.kind, (now.year, now.day)))
+
+    def _reads(self, value: Value) -> bool:
         if value.kind == "date":
             days = (shown for days in self._all_days for shown in days)
             return any(_same_day(said, shown) for shown in days for said in value.readings)
         if value.kind == "clock":
-            return bool(value.readings & self.clocks or value.readings & self._spoken_clocks)
+            clocks = (self.clocks, self._paired_hours, self._spoken_clocks)
+            return any(not value.readings.isdisjoint(shown) for shown in clocks)
         if value.kind == "weekday":
-            return bool(value.readings & self.weekdays) or any(
-                date(*day).weekday() in value.readings for day in self._spoken_days
-            )
+            return bool(value.readings & self.weekdays)
         if any(len(str(number)) >= LONG_NUMBER and str(number) in self._runs for number in value.readings):
             return True
-        shown = (self.numbers, self._parts if value.kind == "number" else self._whole_and_rest)
+        shown = [self.numbers, self._parts, self._hours_of_half]
+        if value.kind == "spelled":
+            shown.append(self._whole_and_rest)
         said = {
             reading * size
             for reading in value.readings
@@ -94,10 +104,6 @@ class Shown:
             if size == 1 or reading % 1
         }
         return any(not said.isdisjoint(numbers) for numbers in (*shown, self._spelled_numbers))
-
-    def writes(self, value: Value) -> bool:
-        """Whether a value stands here as itself: a number not as a part of a date or of a clock time."""
-        return self.holds(value) and (value.kind != "number" or not value.readings.isdisjoint(self._units))
 
     @cached_property
     def _runs(self) -> frozenset[str]:
@@ -127,52 +133,35 @@ class Shown:
     @property
     def _all_days(self) -> Iterator[Set[Day]]:
         yield self.days
-        yield self._spoken_days
+        yield self._paired_days
 
     @cached_property
-    def _spoken_days(self) -> Set[tuple[int, int, int]]:
-        """Days in words, as they were meant at the moment: "tomorrow", "on Friday" (the last or the next).
-        Where a date stands beside, it says which.
-        """
-        if self._moment is None:
-            return frozenset()
-        noon_ms = round(datetime.combine(self._moment, NOON_TIME).timestamp() * 1000)
-        past = time_phrases.Calendar(noon_ms, ZoneInfo("UTC"))
-        lines = {line for text in self._texts for line in flattened(text).splitlines()}
-        found = (
-            time_phrases.in_message(_DIGITS.sub("\u0001", line), calendar)
-            for line in lines
-            if len(line) <= MAX_SPOKEN_CHARS
-            and names_day(line)
-            and all(value.kind != "date" for value in values(line, is_read=True))
-            for calendar in (past, replace(past, is_to_come=True))
-        )
-        spans = (span for one in found if one for span in _readings_of(one))
-        days = (
-            datetime.fromtimestamp(s.start_ms / 1000, UTC) for s in spans if s.end_ms - s.start_ms <= DAY_MS
-        )
-        return frozenset((day.year, day.month, day.day) for day in days)
+    def _pairs(self) -> list[tuple[int, int]]:
+        return [(int(a), int(b)) for text in self._texts for a, b in _PAIR.findall(flattened(text))]
 
-    def _add_moment(self, moment: str) -> None:
-        day = date.fromisoformat(moment[:10])
-        self.days.add((day.year, day.month, day.day))
-        self._parts |= {day.year, day.day}
-        self._captured = int(moment[11:13]) * 60 + int(moment[14:16])
-        self._add_clocks({self._captured})
+    @cached_property
+    def _paired_days(self) -> Set[Day]:
+        days = (day for a, b in self._pairs for day in ((None, a, b), (None, b, a), (a, b, None)))
+        return {day for day in days if is_day(day) and day[0] != day[1]}
+
+    @cached_property
+    def _paired_hours(self) -> Set[int]:
+        """The hours from one to the other: "16-17"."""
+        return {60 * hour for pair in self._pairs if max(pair) <= 24 for hour in pair}
+
+    @property
+    def _hours_of_half(self) -> Set[int]:
+        """Those hours as numbers, for "from 4 to 5 pm"."""
+        return {minutes // 60 % 12 for minutes in self._paired_hours}
 
     def rounds_to(self, value: Value) -> bool:
         """Whether a clock time tells the moment as people round it: to five minutes, or half an hour."""
         return value.kind == "clock" and any(map(self._is_about, value.readings))
 
-    def unit(self, value: Value) -> set[str]:
-        """The letters that stand at a number everywhere it is shown; none where it stands alone, too."""
-        units = [self._units.get(reading, {""}) for reading in value.readings & self.numbers]
-        return set() if any("" in each for each in units) else set().union(*units)
-
     def _is_about(self, said: int) -> bool:
-        if self._captured is None or said % 5:
+        if self._moment is None or said % 5:
             return False
-        off = abs(said - self._captured)
+        off = abs(said - self._moment.hour * 60 - self._moment.minute)
         return min(off, 1440 - off) <= (15 if said % 30 == 0 else 5)
 
     def _add(self, text: str, found: Sequence[Value]) -> None:
@@ -183,9 +172,7 @@ class Shown:
             runs = [int(run) for run in _DIGITS.findall(written)]
             if value.kind == "number":
                 self.numbers |= value.readings
-                behind = text[value.end : value.end + 1]
-                for reading in value.readings:
-                    self._units.setdefault(reading, set()).add(behind.casefold() if behind.isalpha() else "")
+                self._written |= value.readings
                 if re.search(SPACE, written):  # it may be two columns
                     self.numbers |= set(runs)
                 if _POINTED_CLOCK.fullmatch(written):
@@ -215,12 +202,6 @@ class Shown:
         self.clocks |= clocks
         for hour, past in (divmod(clock, 60) for clock in clocks):
             self.numbers |= {hour, hour % 12 or 12, hour + Decimal(past) / 100}
-
-
-def _readings_of(one: time_phrases.Found | time_phrases.Refusal) -> Iterator[time_phrases.Found]:
-    if isinstance(one, time_phrases.Found):
-        yield from (one, *one.further)
-    yield from one.also
 
 
 def _in_calendar(near: date, weekdays: Set[int], of_month: int) -> Iterator[Day]:

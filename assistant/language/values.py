@@ -50,7 +50,10 @@ MAX_SPOKEN_CHARS = 1_000
 _LEAP_DAY = (2024, 1, 1)
 
 SMALL = 2
-"""Numbers in words or Han signs up to here mostly count, and are compared only beside a unit of time."""
+"""Numbers in Han signs up to here mostly count, and are compared only beside a unit of time."""
+
+COUNTED = 12
+"""Numbers in words up to here count what a writer counts himself ("on all three days"): never warned of."""
 
 
 PERCENT = 100
@@ -237,10 +240,10 @@ def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: 
     year = _YEAR.match(text, found.end() if before or not after else after.end())
     if not (before or after or year or is_read):
         return
-    is_sure = is_read or is_whole or found[0][0].isupper() or text[found.end() : found.end() + 1] == "."
-    if not is_sure and not year:
-        return
     of_month = before or after
+    is_sure = is_read or is_whole or found[0][0].isupper() or text[found.end() : found.end() + 1] == "."
+    if not is_sure and not (year and of_month):
+        return
     last = max(year.end() if year else 0, found.end(), after.end() if after and not before else 0)
     day = int(of_month[1]) if of_month else None
     days = {(int(year[1]) if year else None, month, day) for month in months}
