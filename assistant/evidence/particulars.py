@@ -304,9 +304,10 @@ class Screen:
 
     def _is_in_row(self, each: Particular, sentence: str) -> bool:
         """Whether a particular stands outside of tables, or in the one row that a sentence names."""
-        rows = [row for row in self._cells if any(_has(cell, each) for cell in row)]
-        named = self._named_rows(sentence)
-        return any(len(row) == 1 or [row] == named for row in rows) or not rows
+        rows = [row for row in self._cells if len(row) > 1 and any(_has(cell, each) for cell in row)]
+        if not rows or self._named_rows(sentence) in ([row] for row in rows):
+            return True
+        return any(_has(row[0], each) for row in self._cells if len(row) == 1)
 
     def _named_rows(self, sentence: str) -> list[list[str]]:
         """The rows of tables of which a sentence has a word that stands in no other."""

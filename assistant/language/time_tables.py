@@ -9,7 +9,6 @@ the rules of `time_grammar` can be patterns over letters.
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 import unicodedata
 from functools import cache, lru_cache
@@ -18,7 +17,6 @@ from typing import Any
 
 from stopwordsiso import stopwords
 
-from assistant.language import cldr
 from assistant.language.time_said import PARTS, Clock, Date, Point
 
 LATIN, HAN = ("en", "de", "fr", "es"), ("zh", "ja")
@@ -30,8 +28,6 @@ _VARIANTS = str.maketrans(
     "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'",
 )
 """Other forms of the characters of the table, as it writes them, and of dashes and apostrophes."""
-
-_LETTERS = re.compile(r"[^\W\d_]+")
 
 Entry = tuple[str, Any, bool]
 """Kind, value, and whether the word may be another."""
@@ -223,27 +219,6 @@ def _han_forms(name: str) -> set[str]:
     weeks = {name.replace("星期", week) for week in ("星期", "周", "礼拜")}
     days = {week[:-1] + "天" for week in weeks if week[-1] == "日" and "曜" not in week}
     return weeks | days | ({name[:-1]} if "曜" in name else set())
-
-
-def names_day(text: str) -> bool:
-    """Whether a text has a word that may name a day; most lines have none, and need no grammar."""
-    words, signs = _day_words()
-    return bool(signs.search(text)) or not words.isdisjoint(_LETTERS.findall(folded(text)))
-
-
-@cache
-def _day_words() -> tuple[frozenset[str], re.Pattern[str]]:
-    """The last words of all names of days, and those in signs, where no space parts them."""
-    latins = {word for of in LATIN for word, entry in latin(of).items() if _is_of_day(entry, "DRWtMP")}
-    names = {folded(name) for name in cldr.weekdays()} | latins | languages_by_word().keys()
-    tables = (han(is_japanese=is_japanese) for is_japanese in (False, True))
-    in_signs = (word for table in tables for word, entry in table.items() if _is_of_day(entry, "DRWtl"))
-    signs = "|".join(sorted({*in_signs, "[\uac00-\ud7a3]"}))
-    return frozenset(_LETTERS.findall(name)[-1] for name in names if _LETTERS.search(name)), re.compile(signs)
-
-
-def _is_of_day(entry: Entry, kinds: str) -> bool:
-    return entry[0] in kinds or entry[:2] == ("U", "day")
 
 
 @lru_cache(maxsize=8192)
