@@ -98,5 +98,4 @@ def test_what_was_sent_is_shown_as_messages(deps: TurnServices, stub: StubModel,
     last = egress_log.of_turn(database, first.chat_id, 1)[-1]
     roles = [role for role, _ in egress._parts(last.body or "")]
     assert roles == ["system", "user", "function_call", "function_call_output"]
-    view = prompt_blocks.of_turn(database, first.chat_id, 1)
-    assert view, "its system prompt is taken apart again"
+    assert prompt_blocks.prompt_sent(last), "its system prompt is taken apart again"
