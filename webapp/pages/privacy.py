@@ -37,19 +37,22 @@ _DAY_MS = 86_400_000
 
 @templating.get("/privacy")
 def show() -> Response:
-    """The page; `deleted` names the deletion that led here, by its time."""
+    """The page; `deleted` names the deletion that led here, by its time, or is 0 where nothing was left."""
     at_ms = parameters.number(request.args, "deleted")
-    if at_ms is None:
-        return _page()
-    kept = receipts.latest(services().database, _RECEIPTS)
-    return _page(
-        receipt=next((receipt for receipt in kept if receipt.deleted_ms == at_ms), None), is_told=True
-    )
+    receipt = _receipt_at(at_ms) if at_ms else None
+    return _page(receipt=receipt, is_told=receipt is not None or at_ms == 0)
 
 
 def receipt_page(receipt: receipts.Receipt) -> Response:
     """Lead to the receipt: at an address of its own Back and Reload ask nobody to delete again."""
-    return templating.redirect_to(f"/privacy?deleted={receipt.deleted_ms}#erase")
+    is_kept = _receipt_at(receipt.deleted_ms) is not None  # where there was nothing to delete none is
+    return templating.redirect_to(f"/privacy?deleted={receipt.deleted_ms if is_kept else 0}#erase")
+
+
+def _receipt_at(at_ms: int) -> receipts.Receipt | None:
+    """One of those that the page lists."""
+    kept = receipts.latest(services().database, _RECEIPTS)
+    return next((receipt for receipt in kept if receipt.deleted_ms == at_ms), None)
 
 
 @templating.post("/privacy/rules")
