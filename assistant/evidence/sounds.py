@@ -15,9 +15,12 @@ from assistant.language.small_words import bare
 MIN_SOUNDS, MOST_MORE = 3, 2
 """Sounds of a name that is known by them, and so many more one form of it may have, or letters."""
 
+# Consonants that languages write for each other, in narrower groups than Soundex has: p and f, k and s, m and
+# n stay apart, since they tell names apart.
 _ALIKE = str.maketrans("bvwcgqxzdy", "pffkkkksti", "'’-")
-_MUTE = re.compile("(?<=.)[aeiouyhjw]+")
+_MUTE = re.compile("(?<=.)[aeiouyhjw]+")  # the first sound stays: Anna is not Nina
 _TWICE = re.compile(r"(.)\1+")
+# The last word of a letter's name: "SHA" is s, "RHO" r; "EL" and "EM" are called with a vowel before.
 _LETTER = re.compile(r"(?:LETTER|CHARACTER) (?:.* )?(?:E(?=.\Z))?(\w)\w*\Z")
 
 

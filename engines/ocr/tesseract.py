@@ -132,11 +132,13 @@ class TesserocrEngine:
         self._folder = folder_with(self.languages, list(usual_folders()))
         self._known = Remembered()
         self._han = han_reader(self.languages)
-        self.rest = self._han.rest if self._han else bool
         self.version += f" and {self._han.name}" if self._han else ""
         # Rows of Han need none of Tesseract's models for them (47 MB); a picture among them may.
         eager = [group for group in passes(self.languages) if not (self._han and self._han.reads(group))]
         self._apis: dict[str, Any] | None = {group: self._opened(group) for group in eager}
+
+    def rest(self) -> bool:
+        return self._han is not None and self._han.rest()
 
     def models(self) -> str:
         return models_in(self._folder, self.languages, self._han)
@@ -246,11 +248,13 @@ class TesseractEngine:
         os.environ.setdefault("OMP_THREAD_LIMIT", "1")
         self._pytesseract = pytesseract
         self._han = han_reader(self.languages)
-        self.rest = self._han.rest if self._han else bool
         self.version = str(pytesseract.get_tesseract_version())
         self.version += f" and {self._han.name}" if self._han else ""
         self._known = Remembered()
         self._open = True
+
+    def rest(self) -> bool:
+        return self._han is not None and self._han.rest()
 
     def models(self) -> str:
         """Of the folder that the program says it has; "" where it says none, as before version 5."""

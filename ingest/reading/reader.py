@@ -109,7 +109,8 @@ class ReaderLoop(StepLoop):
         self._stats.error(sentence)
 
     def rest(self) -> None:
-        if getattr(self._engine, "rest", bool)():
+        let_go = getattr(self._engine, "rest", None)
+        if let_go and let_go():
             trim_freed_memory()
         self._backlog.wait(self.idle_s)
 
