@@ -76,19 +76,21 @@ class DeletedWords:
 # chat was shown one of the frames, or was asked about their time: its summary, with the digests, packs and
 # requests made of it (triggers of `chat_summaries`). What is left is summarised again a moment later.
 
-_WAS_SHOWN = overlaps_deletion("c.shown_from_ms", "c.shown_until_ms")
-_CHATS = f"""
-select t.conversation_id
+SHOWN_TURNS = f"""
+select e.turn_id
 from deletion_scope d
 cross join evidence e on e.frame_id = d.id
-join turns t on t.id = e.turn_id
+union
+select c.turn_id
+from tool_calls c
+where c.shown_from_ms is not null and {overlaps_deletion("c.shown_from_ms", "c.shown_until_ms")}
+"""
+"""SQL for the turns that looked at one of the frames, or at their time."""
+
+_CHATS = f"""
+select conversation_id from turns where id in ({SHOWN_TURNS})
 union
 select conversation_id from anchors where frame_id in (select id from deletion_scope)
-union
-select t.conversation_id
-from tool_calls c
-join turns t on t.id = c.turn_id
-where c.shown_from_ms is not null and {_WAS_SHOWN}
 union
 select t.conversation_id
 from turns t
@@ -116,6 +118,15 @@ with recursive told (id) as (
 select id from told
 """
 """SQL for the sessions whose summaries may say what a deleted frame showed."""
+
+# What an earlier chat came to is told as background, or by a tool.
+_TOLD_TURNS = f"""
+{SHOWN_TURNS}
+union
+select turn_id from context_pack_sources where session_id in ({_AFFECTED_SESSIONS})
+union
+select turn_id from chat_uses where session_id in ({_AFFECTED_SESSIONS})
+"""
 
 # `traces` names what a summary said before a person wrote in it; the rest was typed, and stays.
 _AFFECTED_SUMMARIES = f"""
@@ -191,23 +202,7 @@ with touched as (
     group by e.turn_id
 ),
 chats as (
-    select t.conversation_id from touched join turns t on t.id = touched.turn_id
-    union
-    select t.conversation_id
-    from tool_calls c
-    join turns t on t.id = c.turn_id
-    where c.shown_from_ms is not null and {_WAS_SHOWN}
-    union
-    -- What an earlier chat came to was told here as background, or by a tool.
-    select t.conversation_id
-    from context_pack_sources o
-    join turns t on t.id = o.turn_id
-    where o.session_id in ({_AFFECTED_SESSIONS})
-    union
-    select t.conversation_id
-    from chat_uses u
-    join turns t on t.id = u.turn_id
-    where u.session_id in ({_AFFECTED_SESSIONS})
+    select distinct conversation_id from turns where id in ({_TOLD_TURNS})
 )
 select
     t.id, iif(t.model = 'extractive', substr(t.answer_md, 1, instr(t.answer_md, char(10))), '') || t.question,
@@ -230,23 +225,7 @@ join turns asked on asked.id = c.turn_id
 where not c.is_forgotten and exists (
     select 1
     from turns t
-    where t.conversation_id = asked.conversation_id and t.n <= asked.n and (
-        exists (
-            select 1 from tool_calls shown
-            where shown.turn_id = t.id and shown.shown_from_ms is not null
-                and {overlaps_deletion("shown.shown_from_ms", "shown.shown_until_ms")}
-        )
-        or exists (
-            select 1 from evidence e where e.turn_id = t.id and e.frame_id in (select id from deletion_scope)
-        )
-        or exists (
-            select 1 from context_pack_sources o
-            where o.turn_id = t.id and o.session_id in ({_AFFECTED_SESSIONS})
-        )
-        or exists (
-            select 1 from chat_uses u where u.turn_id = t.id and u.session_id in ({_AFFECTED_SESSIONS})
-        )
-    )
+    where t.conversation_id = asked.conversation_id and t.n <= asked.n and t.id in ({_TOLD_TURNS})
 )
 """
 

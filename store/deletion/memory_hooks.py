@@ -17,7 +17,7 @@ import apsw
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import rows, scalar
 from store.core.translation import N_, said
-from store.deletion.chat_hooks import DeletedWords
+from store.deletion.chat_hooks import SHOWN_TURNS, DeletedWords
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory import observation_writer
 from store.memory.insights import redacted
@@ -93,19 +93,7 @@ join turns t on t.id = i.turn_id
 where i.frame_id in (select id from deletion_scope) or (
     i.is_forgotten = 0 and (
         {overlaps_deletion("i.start_ms", "i.end_ms")}
-        or exists (
-            select 1
-            from turns o
-            join evidence e on e.turn_id = o.id
-            where o.conversation_id = t.conversation_id and e.frame_id in (select id from deletion_scope)
-        )
-        or exists (
-            select 1
-            from turns o
-            join tool_calls c on c.turn_id = o.id
-            where o.conversation_id = t.conversation_id and c.shown_from_ms is not null
-                and {overlaps_deletion("c.shown_from_ms", "c.shown_until_ms")}
-        )
+        or t.conversation_id in (select conversation_id from turns where id in ({SHOWN_TURNS}))
     )
 )
 """

@@ -51,33 +51,29 @@ def _sql(statement: str) -> Callable[[apsw.Connection], None]:
     return purge
 
 
-def _rows_of_frames(name: str, table: str, key: str = "frame_id", condition: str = "true") -> Place:
-    """The rows of a table whose `key` is a frame, where `condition` holds."""
+def _rows_of_frames(
+    name: str, table: str, key: str = "frame_id", condition: str = "true", change: str = ""
+) -> Place:
+    """The rows of a table whose `key` is a frame, where `condition` holds; they go, or `change`."""
+    is_by_id, change = not change, change or f"delete from {table}"
     return Place(
         name,
         f"select count(*) from deletion_scope d cross join {table} t on {condition} and t.{key} = d.id",
-        _sql(f"delete from {table} where {condition} and {key} in (select id from deletion_scope)"),
-        is_by_id=True,
+        _sql(f"{change} where {condition} and {key} in (select id from deletion_scope)"),
+        is_by_id,
     )
 
 
-def _evidence(name: str, condition: str) -> Place:
-    """The evidence of answers where `condition` holds. Its row stays, blank: the answer had it."""
-    return Place(
-        name,
-        f"select count(*) from deletion_scope d cross join evidence e on e.frame_id = d.id and e.{condition}",
-        _sql(
-            f"""
-            update evidence
-            set frame_id = null, reading_id = null, app_name = null, window_name = null, focused = null,
-                browser_url = null, snippet = '', quote = '', boxes = '[]', state = 'deleted',
-                needs_check = 0, checked_ms = null, confidence = null
-            where {condition} and frame_id in (select id from deletion_scope)
-            """
-        ),
-    )
-
-
+# The row of evidence stays: the answer had it.
+_BLANK = """
+update evidence
+set frame_id = null, reading_id = null, app_name = null, window_name = null, focused = null,
+    browser_url = null, snippet = '', quote = '', boxes = '[]', state = 'deleted',
+    needs_check = 0, checked_ms = null, confidence = null
+"""
+# So does the id of a capture, so that the same one sent again is not stored again.
+_REFUSE = "update ingest_records set outcome = 'deleted', frame_id = null, reason = null"
+_DISCARD = "insert or ignore into media_trash (path) select coalesce(media_path, preview_path) from frames"
 _LONGEST_SEGMENT_MS = 86_400_000
 
 
@@ -126,34 +122,10 @@ PLACES = (
     # Facts and entities that were learned from them.
     Place("knowledge", memory_hooks.KNOWLEDGE_COUNT, memory_hooks.forget_knowledge),
     _rows_of_frames("tags", "frame_tags"),
-    _evidence("quotes", "n is not null"),
-    _evidence("looked_at", "n is null"),
-    Place(
-        "captures",
-        "select count(*) from deletion_scope d cross join ingest_records r on r.frame_id = d.id",
-        # The id stays, so that the same capture sent again is not stored again.
-        _sql(
-            """
-            update ingest_records
-            set outcome = 'deleted', frame_id = null, reason = null
-            where frame_id in (select id from deletion_scope)
-            """
-        ),
-    ),
-    Place(
-        "pictures",
-        "select count(coalesce(f.media_path, f.preview_path)) "
-        "from deletion_scope d cross join frames f on f.id = d.id",
-        _sql(
-            """
-            insert or ignore into media_trash (path)
-            select coalesce(f.media_path, f.preview_path)
-            from deletion_scope d
-            cross join frames f on f.id = d.id
-            where coalesce(f.media_path, f.preview_path) is not null
-            """
-        ),
-    ),
+    _rows_of_frames("quotes", "evidence", condition="n is not null", change=_BLANK),
+    _rows_of_frames("looked_at", "evidence", condition="n is null", change=_BLANK),
+    _rows_of_frames("captures", "ingest_records", change=_REFUSE),
+    _rows_of_frames("pictures", "frames", "id", "coalesce(media_path, preview_path) is not null", _DISCARD),
     _rows_of_frames("readings", "readings"),
     Place(
         "vectors",
