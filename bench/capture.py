@@ -25,7 +25,7 @@ from capture.screens.protocol import Pixels
 from capture.screens.x11 import PillowGrab, X11Screens
 from capture.windows.x11 import X11Windows
 from store.core.paths import DataDir
-from store.spool.process_state import CaptureState, read_capture_state
+from store.spool.process_state import CaptureState
 
 WARM_UP_S = 10.0
 MEASURED_S = 40.0
@@ -80,10 +80,10 @@ def _daemon(report: Report, display: str, grab_ms: float) -> None:
         )
         try:
             time.sleep(WARM_UP_S)
-            before, begin, first = cpu_s(process.pid), time.monotonic(), read_capture_state(data_dir.spool)
+            before, begin, first = cpu_s(process.pid), time.monotonic(), CaptureState.read(data_dir.spool)
             time.sleep(MEASURED_S)
             used_s, took_s = cpu_s(process.pid) - before, time.monotonic() - begin
-            state = read_capture_state(data_dir.spool)
+            state = CaptureState.read(data_dir.spool)
             resident_mb, peak_mb = rss_mb(process.pid), _peak_mb(process.pid)
         finally:
             process.send_signal(signal.SIGTERM)

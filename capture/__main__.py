@@ -29,7 +29,7 @@ from store.core.errors import HomeLocked, SettingsError, StoreBusy
 from store.core.keys import box_of
 from store.core.paths import WORKER_LOCK, DataDir, default_home, only_holder, restrict_files
 from store.core.settings import Settings
-from store.spool.process_state import forget_sender_state
+from store.spool.process_state import SenderState
 from store.spool.queue import Spool
 
 log = logging.getLogger("capture")
@@ -122,7 +122,7 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event, server: Se
     if sender:
         sender.start()
     else:
-        forget_sender_state(data_dir.spool)
+        SenderState.forget(data_dir.spool)
     try:
         Daemon(parts).run(stop)
     finally:

@@ -32,12 +32,7 @@ from store.core.errors import SpoolEntryInvalid, StoreError
 from store.core.paths import DataDir, replace_file
 from store.privacy.rules import OwnChoices, WindowFacts, save_server_rules, validate
 from store.spool import page_text, residual_files
-from store.spool.process_state import (
-    SenderState,
-    read_capture_state,
-    read_sender_state,
-    write_sender_state,
-)
+from store.spool.process_state import CaptureState, SenderState
 from store.spool.queue import (
     MAX_IMAGE_BYTES,
     MAX_RECORD_BYTES,
@@ -100,7 +95,7 @@ class Sender(threading.Thread):
         self._talk_due_s = 0.0
         self._failures = 0
         self._problem = ""
-        earlier = read_sender_state(data_dir.spool)
+        earlier = SenderState.read(data_dir.spool)
         self._accepted_ms = earlier.accepted_ms if earlier else None
         self._skew_ms = 0
 
@@ -158,7 +153,7 @@ class Sender(threading.Thread):
             self._skew_ms,
         )
         try:
-            write_sender_state(self._data_dir.spool, state)
+            state.write(self._data_dir.spool)
         except OSError as error:
             log.warning("how handing in goes cannot be written down: %s", error)
 
@@ -258,7 +253,7 @@ class Sender(threading.Thread):
         self._tell("")
 
     def _state(self) -> dict[str, Any]:
-        state = read_capture_state(self._data_dir.spool)
+        state = CaptureState.read(self._data_dir.spool)
         counted = [each for deletions in self._recent for each in deletions.removed.items()]
         removed = [{"deletion_id": key, "removed": number} for key, number in counted]
         return {

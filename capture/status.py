@@ -17,7 +17,7 @@ from capture.privacy import Verdict
 from capture.windows.idle import Activity
 from store.core.errors import SpoolFull
 from store.core.translation import N_
-from store.spool.process_state import CaptureState, read_pause, write_capture_state
+from store.spool.process_state import CaptureState, read_pause
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Status:
         if has_other_cause or is_due or before.detail != self.state.detail:
             self._written_s = monotonic_s
             try:
-                write_capture_state(self._folder, self.state)
+                self.state.write(self._folder)
             except OSError as error:  # a full disk: the looks themselves must go on and say so
                 log.warning("capture.json cannot be written: %s", error)
         return has_changed

@@ -27,7 +27,6 @@ from ingest.reading.reader import OpenEngine, ReaderLoop
 from ingest.worker.housekeeping import Housekeeping
 from ingest.worker.storing import SpoolConsumer
 from store.core.times import now_ms
-from store.spool.process_state import write_ingest_state
 
 log = logging.getLogger(__name__)
 
@@ -192,7 +191,7 @@ class Worker:
         self._state_due_s = time.monotonic() + _STATE_EVERY_S
         self._state_version = self.stats.version
         try:
-            write_ingest_state(self.home.data_dir.spool, self.stats.state(state))
+            self.stats.state(state).write(self.home.data_dir.spool)
         except OSError as error:
             log.warning("the state file cannot be written: %s", error)
 

@@ -14,12 +14,11 @@ import json
 import logging
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, ClassVar, Self
 
 from store.core.paths import replace_file
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 ALIVE_MS = 15_000
 """A program writes its state every few seconds; one that has not for so long is gone."""
@@ -28,10 +27,41 @@ FOREVER_MS = 2**53
 """`Pause.until_ms` of "until I resume"."""
 
 
+class _State:
+    """What a program says of itself, replaced as a whole in its file of the spool folder.
+
+    Not flushed to disk: after a power cut an old state file is simply an old state file.
+    """
+
+    __slots__ = ()
+    FILE: ClassVar[str]
+
+    def write(self: Any, spool_folder: Path) -> None:
+        content = json.dumps(asdict(self), ensure_ascii=False).encode()
+        replace_file(spool_folder / self.FILE, content, durable=False)
+
+    @classmethod
+    def read(cls, spool_folder: Path) -> Self | None:
+        """The last one that was written, or None when none ever was (or the file is unusable)."""
+        try:
+            told = json.loads((spool_folder / cls.FILE).read_bytes())
+            return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in told.items()})
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            log.warning("%s is unusable: %s", cls.FILE, error)
+            return None
+
+    @classmethod
+    def forget(cls, spool_folder: Path) -> None:
+        (spool_folder / cls.FILE).unlink(missing_ok=True)
+
+
 @dataclass(frozen=True, slots=True)
-class CaptureState:
+class CaptureState(_State):
     """The daemon's own account. Facts with times, not one word for all."""
 
+    FILE = "capture.json"
     pid: int
     started_ms: int
     written_ms: int  # loop alive
@@ -60,16 +90,6 @@ class Pause:
         return None if self.until_ms >= FOREVER_MS else self.until_ms
 
 
-def write_capture_state(spool_folder: Path, state: CaptureState) -> None:
-    """The daemon's file, replaced as a whole."""
-    _write_state(spool_folder / "capture.json", state)
-
-
-def read_capture_state(spool_folder: Path) -> CaptureState | None:
-    """The last state the daemon wrote, or None when it never did (or the file is unusable)."""
-    return _read_state(spool_folder / "capture.json", CaptureState, "monitors")
-
-
 def write_pause(spool_folder: Path, pause: Pause | None) -> None:
     """Durably order a pause, or (None) end it."""
     path = spool_folder / "pause.json"
@@ -96,9 +116,13 @@ def read_pause(spool_folder: Path, now_ms: int) -> Pause | None:
 
 
 @dataclass(frozen=True, slots=True)
-class SenderState:
-    """How handing in to a server goes, as the daemon that does it says (`capture.sender`)."""
+class SenderState(_State):
+    """How handing in to a server goes, as the daemon that does it says (`capture.sender`).
 
+    There is none where this machine keeps what it captures.
+    """
+
+    FILE = "sender.json"
     server: str
     written_ms: int
     accepted_ms: int | None  # the last entry that the server took
@@ -108,32 +132,15 @@ class SenderState:
     skew_ms: int  # the server's clock less ours
 
 
-def write_sender_state(spool_folder: Path, state: SenderState) -> None:
-    """The sender's file, replaced as a whole."""
-    _write_state(spool_folder / "sender.json", state)
-
-
-def forget_sender_state(spool_folder: Path) -> None:
-    """For a machine that keeps what it captures from here on."""
-    (spool_folder / "sender.json").unlink(missing_ok=True)
-
-
-def read_sender_state(spool_folder: Path) -> SenderState | None:
-    """The last state the sender wrote, or None when this machine hands in to no server."""
-    return _read_state(spool_folder / "sender.json", SenderState)
-
-
-FILE_NAME = "ingest.json"
-
-
 @dataclass(frozen=True, slots=True)
-class IngestState:
+class IngestState(_State):
     """The worker's own account: facts with times, not one word for all.
 
     Counts run since `started_ms`. The problems are sentences for a person and empty while all is well; none
     ever holds screen text. What waits, and what came of it, the spool and the database say.
     """
 
+    FILE = "ingest.json"
     pid: int
     started_ms: int
     written_ms: int  # loop alive
@@ -151,34 +158,6 @@ class IngestState:
     last_error_ms: int | None = None
 
 
-def write_ingest_state(spool_folder: Path, state: IngestState) -> None:
-    """The worker's file, replaced as a whole."""
-    _write_state(spool_folder / FILE_NAME, state)
-
-
-def read_ingest_state(spool_folder: Path) -> IngestState | None:
-    """The last state the worker wrote, or None when it never did (or the file is unusable)."""
-    return _read_state(spool_folder / FILE_NAME, IngestState)
-
-
 def is_alive(state: CaptureState | IngestState | None, now_ms: int) -> bool:
     """Whether the program that wrote this runs and said so lately."""
     return state is not None and state.state != "stopped" and now_ms - state.written_ms <= ALIVE_MS
-
-
-def _write_state(path: Path, state: CaptureState | IngestState | SenderState) -> None:
-    """Not flushed to disk: after a power cut an old state file is simply an old state file."""
-    replace_file(path, json.dumps(asdict(state), ensure_ascii=False).encode(), durable=False)
-
-
-def _read_state(path: Path, kind: type[T], listed: str = "") -> T | None:
-    try:
-        document = json.loads(path.read_bytes())
-        if listed:
-            document[listed] = tuple(document[listed])
-        return kind(**document)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        log.warning("%s is unusable: %s", path.name, error)
-        return None

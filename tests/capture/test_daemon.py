@@ -20,7 +20,7 @@ from capture.windows.protocol import WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.rules import Rule
-from store.spool.process_state import FOREVER_MS, Pause, read_capture_state, write_pause
+from store.spool.process_state import FOREVER_MS, CaptureState, Pause, write_pause
 from store.spool.queue import DESKTOP, Spool
 from tests.capture.fakes import (
     MONITOR,
@@ -496,7 +496,7 @@ def test_a_grab_that_raises_once_costs_one_look_and_the_loop_goes_on(bench: Benc
 def test_a_missing_display_is_said_and_tried_again_with_backoff(bench: Bench) -> None:
     bench.screens.failure = NoDisplay("The X display :7 cannot be opened", "Set DISPLAY")
     bench.look(1)
-    state = read_capture_state(bench.spool.folder)
+    state = CaptureState.read(bench.spool.folder)
     assert state is not None
     assert (state.state, state.reason) == ("failing", "no_display")
     assert ":7" in state.detail
@@ -628,7 +628,7 @@ def test_stopping_reports_every_look_and_says_stopped(bench: Bench) -> None:
 
     bench.windows.listed = watch
     bench.daemon.run(stop)
-    state = read_capture_state(bench.spool.folder)
+    state = CaptureState.read(bench.spool.folder)
     assert state is not None
     assert state.state == "stopped"
     done = bench.finish()

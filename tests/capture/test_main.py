@@ -18,12 +18,7 @@ from PIL import Image
 
 from capture.__main__ import main
 from store.core.paths import WORKER_LOCK, DataDir, file_lock
-from store.spool.process_state import (
-    SenderState,
-    read_capture_state,
-    read_sender_state,
-    write_sender_state,
-)
+from store.spool.process_state import CaptureState, SenderState
 from store.spool.queue import Spool
 from tests.capture.fakes import screen, spooled
 
@@ -67,16 +62,16 @@ def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> No
 def test_it_runs_without_a_database_and_stops_with_every_look_reported(
     data_dir: DataDir, pictures: Path
 ) -> None:
-    write_sender_state(data_dir.spool, SenderState("https://before.example", 1, None, "", 0, 0, 0))
+    SenderState("https://before.example", 1, None, "", 0, 0, 0).write(data_dir.spool)
     with daemon(data_dir, "--source", f"folder:{pictures}", RECOLLECT_CAPTURE_INTERVAL_S="0.2") as process:
         until(partial(has_entries, Spool(data_dir.spool), 4), process)
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0
-    assert read_sender_state(data_dir.spool) is None  # it hands in to nobody now
+    assert SenderState.read(data_dir.spool) is None  # it hands in to nobody now
     done = spooled(Spool(data_dir.spool))
     assert done.is_balanced
     assert len(done.frames) >= 4
-    state = read_capture_state(data_dir.spool)
+    state = CaptureState.read(data_dir.spool)
     assert state is not None
     assert (state.state, state.looks) == ("stopped", sum(report.looks for report in done.reports))
     assert state.kept == len(done.frames)

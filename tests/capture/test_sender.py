@@ -35,7 +35,7 @@ from store.egress import access_keys
 from store.privacy.rules import Rule, RuleSet, WindowFacts
 from store.sources import hosts
 from store.spool import residual_files
-from store.spool.process_state import read_sender_state
+from store.spool.process_state import SenderState
 from store.spool.queue import Capture, DecisionRun, LookReport, Spool
 from store.timeline import ledger
 from tests.factories import NOON_MS, picture, save_rules, webp
@@ -191,7 +191,7 @@ def test_a_full_server_is_left_alone_for_as_long_as_it_says(served: Served, host
     served.between = lambda path: "full" if path == "/hosts/entries" else ""
     assert host.sender.step() >= 7.0
     assert len(host.spool.waiting()) == 1
-    state = read_sender_state(host.data_dir.spool)
+    state = SenderState.read(host.data_dir.spool)
     assert state is not None and ("503" in state.problem, state.accepted_ms, state.waiting) == (True, None, 1)
     served.between = lambda path: ""
     assert host.sender.step() == 0.0
@@ -404,7 +404,7 @@ def test_a_clock_a_day_wrong_keeps_its_times_and_is_told(
     (known,) = hosts.listed(served.home.database)
     assert known.is_skewed
     assert abs(known.skew_ms - 86_400_000) < 60_000
-    state = read_sender_state(host.data_dir.spool)
+    state = SenderState.read(host.data_dir.spool)
     assert state is not None and abs(state.skew_ms - 86_400_000) < 60_000
     assert served.home.database.column("select captured_ms from frames") == [seen.captured_ms]
 

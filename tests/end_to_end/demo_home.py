@@ -109,7 +109,7 @@ def recording(data_dir: DataDir, now_ms: int) -> None:
         kept_ms=now_ms - 9_000, state="recording", source="screen", window_source="x11",
         monitors=("DP-1",), looks=7_200, kept=640,
     )  # fmt: skip
-    process_state.write_capture_state(data_dir.spool, state)
+    state.write(data_dir.spool)
 
 
 def _day(

@@ -20,7 +20,7 @@ from capture.server import Server
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
-from store.spool.process_state import read_ingest_state
+from store.spool.process_state import IngestState
 from store.spool.queue import Spool
 from store.timeline import ledger
 from tests.capture.fakes import screen
@@ -93,7 +93,7 @@ def test_killed_in_turns_they_lose_nothing_and_double_nothing(
 
     programs.begin("web", *web)
     programs.begin("ingest", "webapp", "ingest", "--home", home)
-    eventually(lambda: read_ingest_state(database.data_dir.spool), what="a worker")
+    eventually(lambda: IngestState.read(database.data_dir.spool), what="a worker")
     eventually(lambda: web_address(database.data_dir), what="pages")
     capture("laptop")
     capture("desk")

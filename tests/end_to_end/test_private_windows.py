@@ -12,7 +12,7 @@ import pytest
 
 from capture.windows.x11 import X11Windows
 from store.core.paths import DataDir
-from store.spool.process_state import read_capture_state
+from store.spool.process_state import CaptureState
 from tests.end_to_end.programs import Recollect, chromium_path, eventually
 
 SECRET = "zanzibar umbrella combination"
@@ -70,13 +70,13 @@ def in_view(display: str, title: str) -> bool:
 
 
 def looks(recollect: Recollect) -> int:
-    state = read_capture_state(DataDir(recollect.home).spool)
+    state = CaptureState.read(DataDir(recollect.home).spool)
     return state.looks if state is not None else 0
 
 
 def excluded(recollect: Recollect) -> str:
     """What capture says while it leaves a look out."""
-    state = read_capture_state(DataDir(recollect.home).spool)
+    state = CaptureState.read(DataDir(recollect.home).spool)
     return state.reason if state is not None else ""
 
 

@@ -50,7 +50,7 @@ def written(text: str, seed: int = 0) -> Image.Image:
 
 
 def state_is(home: Home, state: str) -> bool:
-    found = process_state.read_ingest_state(home.data_dir.spool)
+    found = process_state.IngestState.read(home.data_dir.spool)
     return found is not None and found.state == state
 
 
@@ -110,7 +110,7 @@ def test_an_import_beside_a_running_worker_leaves_the_storing_to_it(home: Home, 
         written(f"number {n}", n).save(tmp_path / f"{NOON_MS + n}.png")
     result = ingest(home, "import", "images", tmp_path, "--json")
     assert (result.returncode, json.loads(result.stdout)["added"]) == (0, 3)
-    state = process_state.read_ingest_state(home.data_dir.spool)
+    state = process_state.IngestState.read(home.data_dir.spool)
     assert state is not None and state.pid == worker.pid
     worker.terminate()
     worker.wait(60)
@@ -125,7 +125,7 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(home: Home) -> None:
         time.sleep(chance.uniform(0, 0.4))
         worker.kill()
         worker.wait(60)
-        (home.data_dir.spool / process_state.FILE_NAME).unlink(missing_ok=True)
+        (home.data_dir.spool / process_state.IngestState.FILE).unlink(missing_ok=True)
     assert ingest(home, "--once").returncode == 0
     report = verify(home.database, home.media, home.spool)
     assert report.problems == ()

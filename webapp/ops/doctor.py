@@ -81,7 +81,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
 
 def check_capture(data_dir: DataDir) -> Check:
     """What capture last said of the screen."""
-    state = process_state.read_capture_state(data_dir.spool)
+    state = process_state.CaptureState.read(data_dir.spool)
     if state and process_state.is_alive(state, now_ms()):
         if state.state == "failing":
             return Check(
@@ -114,7 +114,7 @@ def check_display(data_dir: DataDir, source: str = "screen") -> Check:
 
 
 def check_windows(data_dir: DataDir) -> Check:
-    state = process_state.read_capture_state(data_dir.spool)
+    state = process_state.CaptureState.read(data_dir.spool)
     if state is None or not state.window_source:
         return Check("Windows", "--", "known once capture runs")
     return Check("Windows", "OK", f"app and title come from {state.window_source}")
@@ -122,14 +122,14 @@ def check_windows(data_dir: DataDir) -> Check:
 
 def check_sender(data_dir: DataDir) -> list[Check]:
     """How handing in to a server goes; nothing on a machine that keeps what it captures."""
-    state = process_state.read_sender_state(data_dir.spool)
+    state = process_state.SenderState.read(data_dir.spool)
     if state is None:
         return []
     accepted = "nothing accepted yet"
     if state.accepted_ms is not None:
         accepted = f"last accepted {times.rfc3339(state.accepted_ms, host_zone())}"
     sentence = f"to {state.server}; {accepted}; {state.waiting} wait, {state.refused} set aside"
-    daemon = process_state.read_capture_state(data_dir.spool)
+    daemon = process_state.CaptureState.read(data_dir.spool)
     if not process_state.is_alive(daemon, now_ms()):
         return [Check("Handing in", "--", f"{sentence}; capture is not running", "Start it as before.")]
     if state.problem:
@@ -208,7 +208,7 @@ def check_embeddings(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
     if stored not in (None, name):
         sentence += f"; what {stored} made is made anew"
         return Check("Meaning", "!", sentence, "Until `recollect up` has done so, search is by words alone.")
-    worker = process_state.read_ingest_state(data_dir.spool)
+    worker = process_state.IngestState.read(data_dir.spool)
     if worker and worker.embedder_problem and process_state.is_alive(worker, now_ms()):
         problem = f"{sentence}; ingest says: {worker.embedder_problem}"
         return Check("Meaning", "!", problem, "It is tried again once a minute.")
@@ -237,7 +237,7 @@ def _vectors(data_dir: DataDir) -> tuple[str, str | None]:
 
 def check_worker(data_dir: DataDir) -> list[Check]:
     """What went wrong last while frames were stored, read and remembered, of the last day."""
-    worker = process_state.read_ingest_state(data_dir.spool)
+    worker = process_state.IngestState.read(data_dir.spool)
     ago_ms = now_ms() - ((worker and worker.last_error_ms) or 0)
     if worker is None or ago_ms > DAY_MS:
         return []

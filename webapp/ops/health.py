@@ -27,14 +27,7 @@ from store.privacy.rules import load_rules
 from store.search.filters import Filters
 from store.search.search import search
 from store.spool import process_state
-from store.spool.process_state import (
-    CaptureState,
-    IngestState,
-    Pause,
-    is_alive,
-    read_capture_state,
-    read_pause,
-)
+from store.spool.process_state import CaptureState, IngestState, Pause, is_alive, read_pause
 from store.timeline import sample_week, totals
 from webapp.core import formatting
 from webapp.core.services import Services
@@ -84,8 +77,8 @@ class Health:
 def check(own: Services) -> Health:
     """All parts. Takes milliseconds: no model and no engine is asked."""
     now_ms = own.clock()
-    state = process_state.read_capture_state(own.data_dir.spool)
-    worker = process_state.read_ingest_state(own.data_dir.spool)
+    state = process_state.CaptureState.read(own.data_dir.spool)
+    worker = process_state.IngestState.read(own.data_dir.spool)
     parts = (
         capture_part(own, state, now_ms),
         ingest_part(own, worker, now_ms),
@@ -354,7 +347,7 @@ def recording_indicator(own: Services) -> IndicatorState:
         return _sample(own, now_ms)
     folder = own.data_dir.spool
     return indicator_state(
-        read_capture_state(folder), read_pause(folder, now_ms), readings.count_pending(own.database), now_ms
+        CaptureState.read(folder), read_pause(folder, now_ms), readings.count_pending(own.database), now_ms
     )
 
 

@@ -13,7 +13,7 @@ import threading
 from store.core.paths import DataDir
 from store.core.times import now_ms
 from store.core.translation import gettext as _
-from store.spool.process_state import is_alive, read_capture_state
+from store.spool.process_state import CaptureState, is_alive
 
 _LONGEST_S = 5.0
 _FULL = {
@@ -56,7 +56,7 @@ def trouble(data_dir: DataDir) -> str:
 
     The same trouble is the same sentence: no figure is in it that changes.
     """
-    state = read_capture_state(data_dir.spool)
+    state = CaptureState.read(data_dir.spool)
     if state is None or not is_alive(state, now_ms()):
         return ""
     if state.reason in _FULL:

@@ -43,8 +43,8 @@ def show_recording() -> Response:
     return templating.render_page(
         "settings/recording.html",
         pause=process_state.read_pause(own.data_dir.spool, own.clock()),
-        state=process_state.read_capture_state(own.data_dir.spool),
-        worker=process_state.read_ingest_state(own.data_dir.spool),
+        state=process_state.CaptureState.read(own.data_dir.spool),
+        worker=process_state.IngestState.read(own.data_dir.spool),
         capture=own.settings.capture,
         monitors=own.settings.capture.monitors,
         languages=_languages(own),
@@ -82,7 +82,7 @@ def _languages(own: Services) -> list[_Language]:
 
 def _readable(own: Services) -> tuple[str, ...]:
     """What the engine at work reads, or Tesseract with the data found here. None is opened for a page."""
-    worker = process_state.read_ingest_state(own.data_dir.spool)
+    worker = process_state.IngestState.read(own.data_dir.spool)
     if worker is None or worker.engine != "rapidocr":
         return tesseract.installed_languages()
     from engines.ocr.rapidocr import LANGUAGES  # numpy, and much else

@@ -54,7 +54,7 @@ def first() -> Response:
 def show_about() -> Response:
     """Version, license, where data lies and what is installed."""
     own = services()
-    worker = process_state.read_ingest_state(own.data_dir.spool)
+    worker = process_state.IngestState.read(own.data_dir.spool)
     versions = {
         "Recollect": version("recollect"),
         _("Reads text"): worker.engine if worker and worker.engine else _("not running"),

@@ -47,7 +47,7 @@ def show() -> Response:
         ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),
         decisions=ledger.daily(own.database, today.start_ms, today.end_ms),
         decision_words=decision_words,
-        worker=process_state.read_ingest_state(own.data_dir.spool),
+        worker=process_state.IngestState.read(own.data_dir.spool),
         failed=list(own.spool.failed())[:10],
     )
 
@@ -84,7 +84,7 @@ def light() -> Response:
 def now() -> Response:
     """What the recording light opens: recording, reading and room in a line each, and the pause."""
     own = services()
-    state = process_state.read_capture_state(own.data_dir.spool)
+    state = process_state.CaptureState.read(own.data_dir.spool)
     waiting, ahead = readings.count_pending(own.database), health.growth(own)
     frames = formatting.count(waiting, "frame")
     reading = _("%(frames)s to read", frames=frames) if waiting else _("up to date")

@@ -22,7 +22,7 @@ from store.egress.providers import Provider
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.privacy import rules as privacy
-from store.spool.process_state import is_alive, read_capture_state, read_ingest_state, read_pause
+from store.spool.process_state import CaptureState, IngestState, is_alive, read_pause
 from store.timeline import sample_week, totals
 from webapp.core import formatting, providers, templating
 from webapp.core.services import Services, Viewer, services, viewer
@@ -134,7 +134,7 @@ def _sample() -> SampleWeek:
 
 def _recording(own: Services, viewer: Viewer) -> Row:
     name = _("Recording")
-    state, newest = read_capture_state(own.data_dir.spool), frames.nearest(own.database, viewer.now_ms)
+    state, newest = CaptureState.read(own.data_dir.spool), frames.nearest(own.database, viewer.now_ms)
     if read_pause(own.data_dir.spool, viewer.now_ms):
         return Row("recording", "warn", name, _("Paused"), _("Resume when you are ready."), newest)
     if state and state.looked_ms is not None and viewer.now_ms - state.looked_ms <= SILENT_MS:
@@ -154,7 +154,7 @@ def _reading(own: Services, viewer: Viewer) -> Row:
     """What the worker says of its engine: none is opened for this page."""
     name = _("Reading text")
     names = ", ".join(map(language_name, preferences.reading_languages(own.database, own.settings.ocr)))
-    worker = read_ingest_state(own.data_dir.spool)
+    worker = IngestState.read(own.data_dir.spool)
     if own.settings.ocr.engine == "off":
         return Row("reading", "plain", name, _("Switched off"), _("Set ocr.engine to auto."))
     if worker is None or not is_alive(worker, viewer.now_ms):

@@ -31,7 +31,7 @@ from store.ocr import readings
 from store.search import search
 from store.search.filters import Filters
 from store.sources import messages
-from store.spool.process_state import read_ingest_state
+from store.spool.process_state import IngestState
 from store.spool.queue import Spool
 from store.verify.verify import verify
 from tests.factories import NOON_MS, store_frame, text_draft
@@ -272,7 +272,7 @@ def test_worker_embeds_what_it_reads(home: Home) -> None:
     worker = Worker(home, opener(ScriptedEngine("the login system")), open_embedder=FakeEmbedder)
     assert worker.run(once=True) == 0
     assert len(found_by(home, "authentication")) == 1
-    state = read_ingest_state(home.data_dir.spool)
+    state = IngestState.read(home.data_dir.spool)
     assert state is not None
     assert (state.embedder, state.embedder_problem) == ("fake", "")
 
@@ -285,7 +285,7 @@ def test_worker_ends_though_nothing_can_be_embedded(home: Home) -> None:
 
     worker = Worker(home, opener(ScriptedEngine("the login system")), open_embedder=unavailable)
     assert worker.run(once=True) == 0
-    state = read_ingest_state(home.data_dir.spool)
+    state = IngestState.read(home.data_dir.spool)
     assert state is not None
     assert state.embedder_problem == "not installed"
     assert readings.count_pending(home.database) == 0

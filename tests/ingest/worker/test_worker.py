@@ -61,7 +61,7 @@ def test_once_stores_and_reads_everything_and_ends(home: Home) -> None:
     assert made.run(once=True) == 0
     assert made.shortfall() == ""
     assert verify(home.database, home.media, home.spool).counts["frames read"] == 25
-    state = process_state.read_ingest_state(home.data_dir.spool)
+    state = process_state.IngestState.read(home.data_dir.spool)
     assert state is not None
     assert (state.state, state.engine, state.engine_problem) == ("stopped", "scripted", "")
     assert state.reads_per_minute > 0
@@ -112,7 +112,7 @@ def test_a_stop_abandons_the_read_under_way_and_its_frame_waits(home: Home) -> N
     thread.join(60)
     assert codes == [0] and made.is_reading
     assert frames.get(home.database, frame.id).reading_state == "pending"
-    state = process_state.read_ingest_state(home.data_dir.spool)
+    state = process_state.IngestState.read(home.data_dir.spool)
     assert state is not None and state.state == "stopped"
     engine.may_end.set()
 
@@ -185,8 +185,8 @@ def test_there_is_one_worker_per_home(home: Home) -> None:
 
 
 def test_a_state_file_that_is_unusable_is_no_state(home: Home) -> None:
-    assert process_state.read_ingest_state(home.data_dir.spool) is None
-    path = home.data_dir.spool / process_state.FILE_NAME
+    assert process_state.IngestState.read(home.data_dir.spool) is None
+    path = home.data_dir.spool / process_state.IngestState.FILE
     for content in (b"", b"{", b"[]", b'{"pid": 1}', b'{"languages": []}'):
         path.write_bytes(content)
-        assert process_state.read_ingest_state(home.data_dir.spool) is None
+        assert process_state.IngestState.read(home.data_dir.spool) is None

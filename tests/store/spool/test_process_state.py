@@ -14,15 +14,15 @@ STATE = CaptureState(pid=7, started_ms=1, written_ms=5, looked_ms=4, state="reco
 
 
 def test_the_state_survives_the_file(data_dir: DataDir) -> None:
-    assert process_state.read_capture_state(data_dir.spool) is None
-    process_state.write_capture_state(data_dir.spool, STATE)
-    assert process_state.read_capture_state(data_dir.spool) == STATE
+    assert process_state.CaptureState.read(data_dir.spool) is None
+    STATE.write(data_dir.spool)
+    assert process_state.CaptureState.read(data_dir.spool) == STATE
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid": 1}', b'{"unknown": 1}', b"\xff"])
 def test_an_unusable_state_is_no_state(data_dir: DataDir, content: bytes) -> None:
     (data_dir.spool / "capture.json").write_bytes(content)
-    assert process_state.read_capture_state(data_dir.spool) is None
+    assert process_state.CaptureState.read(data_dir.spool) is None
 
 
 def test_a_pause_ends_by_its_time_or_by_order(data_dir: DataDir) -> None:

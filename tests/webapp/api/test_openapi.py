@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from store.chats import conversations
 from store.core.database import Database
 from store.core.paths import DataDir
-from store.spool.process_state import IngestState, write_ingest_state
+from store.spool.process_state import IngestState
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import ORIGIN, PORT, Actor, Clock
 from webapp.api.openapi import openapi_document
@@ -131,9 +131,7 @@ def filled(
     store_frame(database, data_dir, 0, text="words to find")
     store_frame(database, data_dir, NOON_MS, text="more words")
     conversations.create(database, "a chat", NOON_MS)
-    write_ingest_state(
-        data_dir.spool, IngestState(pid=1, started_ms=now(), written_ms=now(), state="running")
-    )
+    IngestState(pid=1, started_ms=now(), written_ms=now(), state="running").write(data_dir.spool)
     return app
 
 

@@ -22,14 +22,7 @@ from store.egress import access_log, providers
 from store.egress.access_log import Access
 from store.egress.providers import Provider
 from store.embeddings import vectors
-from store.spool import process_state
-from store.spool.process_state import (
-    CaptureState,
-    IngestState,
-    SenderState,
-    write_capture_state,
-    write_sender_state,
-)
+from store.spool.process_state import CaptureState, IngestState, SenderState
 from tests.factories import NOON_MS
 from tests.store.search.searching import add_frame
 from webapp.ops import doctor
@@ -156,7 +149,7 @@ def test_meaning_in_one_language_says_how_to_have_more(
 
 def test_meaning_tells_what_stops_ingest(data_dir: DataDir) -> None:
     state = IngestState(1, now_ms(), now_ms(), embedder_problem="the disk is full")
-    process_state.write_ingest_state(data_dir.spool, state)
+    state.write(data_dir.spool)
     check = doctor.check_embeddings(data_dir, EmbeddingSettings())
     assert (check.verdict, "the disk is full" in check.sentence) == ("!", True)
 
@@ -165,7 +158,7 @@ def test_what_failed_last_in_ingest_is_told_for_a_day(data_dir: DataDir) -> None
     for ago_ms, told in ((60_000, ["memory failed: KeyError, 1 min ago"]), (2 * doctor.DAY_MS, [])):
         at_ms = now_ms() - ago_ms
         state = IngestState(1, at_ms, at_ms, last_error="memory failed: KeyError", last_error_ms=at_ms)
-        process_state.write_ingest_state(data_dir.spool, state)
+        state.write(data_dir.spool)
         assert [check.sentence for check in doctor.check_worker(data_dir)] == told
 
 
@@ -202,10 +195,10 @@ def test_an_engine_nobody_knows_is_told_with_the_known_ones() -> None:
 
 def test_a_display_that_capture_cannot_use_is_told_in_its_words(data_dir: DataDir) -> None:
     state = CaptureState(1, now_ms(), now_ms(), state="failing", detail="No display found.")
-    write_capture_state(data_dir.spool, state)
+    state.write(data_dir.spool)
     check = doctor.check_display(data_dir)
     assert (check.verdict, check.sentence) == ("X", "No display found.")
-    write_capture_state(data_dir.spool, replace(state, state="recording", monitors=("DP-1", "DP-2")))
+    replace(state, state="recording", monitors=("DP-1", "DP-2")).write(data_dir.spool)
     assert doctor.check_display(data_dir).sentence == "recording, DP-1, DP-2"
 
 
@@ -274,10 +267,10 @@ def test_who_hands_in_to_a_server_is_told_how_that_goes(data_dir: DataDir) -> No
     now = now_ms()
     fine = SenderState("https://there.example", now, NOON_MS, "", 2, 0, 5)
     assert doctor.check_sender(data_dir) == []
-    write_sender_state(data_dir.spool, fine)
+    fine.write(data_dir.spool)
     (check,) = doctor.check_sender(data_dir)
     assert (check.verdict, "capture is not running" in check.sentence) == ("--", True)
-    write_capture_state(data_dir.spool, CaptureState(1, now, now, state="recording"))
+    CaptureState(1, now, now, state="recording").write(data_dir.spool)
     cases = (
         (fine, "OK", "to https://there.example; last accepted "),
         (replace(fine, accepted_ms=None), "OK", "nothing accepted yet; 2 wait, 0 set aside"),
@@ -290,7 +283,7 @@ def test_who_hands_in_to_a_server_is_told_how_that_goes(data_dir: DataDir) -> No
         (replace(fine, refused=1), "!", "1 set aside"),
     )
     for state, verdict, part in cases:
-        write_sender_state(data_dir.spool, state)
+        state.write(data_dir.spool)
         (check,) = doctor.check_sender(data_dir)
         assert (check.verdict, part in check.sentence) == (verdict, True), check
         assert (check.action != "") == (verdict == "!")

@@ -17,8 +17,8 @@ from store.core.settings import RetentionSettings
 from store.deletion import retention
 from store.frames.media import Media
 from store.privacy.rules import OwnChoices, Rule, save_choices
-from store.spool import process_state, window_hints
-from store.spool.process_state import CaptureState, IngestState, write_capture_state
+from store.spool import window_hints
+from store.spool.process_state import CaptureState, IngestState
 from store.spool.window_hints import ExtensionReport
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
 from tests.webapp.conftest import Actor, Clock
@@ -39,9 +39,9 @@ def alive(own: Services, now: Clock) -> Callable[..., None]:
             looked_ms=now() - 500,
             state="recording",
         )
-        write_capture_state(own.data_dir.spool, replace(well, **(capture_changes or {})))
+        replace(well, **(capture_changes or {})).write(own.data_dir.spool)
         worker = IngestState(pid=2, started_ms=now() - 60_000, written_ms=now() - 1_000, state="running")
-        process_state.write_ingest_state(own.data_dir.spool, replace(worker, **ingest_changes))
+        replace(worker, **ingest_changes).write(own.data_dir.spool)
 
     return write
 

@@ -16,7 +16,7 @@ from capture.status import Backoff
 from engines.cancellation import CancelToken
 from store.core.paths import DataDir
 from store.core.times import now_ms
-from store.spool.process_state import CaptureState, write_capture_state
+from store.spool.process_state import CaptureState
 from webapp.ops.notification import notify, trouble
 
 
@@ -60,7 +60,7 @@ def test_trouble_is_what_a_person_has_to_end(data_dir: DataDir) -> None:
         ({"state": "failing", "reason": "no_display", "written_ms": 0}, ""),
     ]
     for changes, sentence in cases:
-        write_capture_state(data_dir.spool, replace(well, **changes))
+        replace(well, **changes).write(data_dir.spool)
         told = trouble(data_dir)
         assert sentence in told and bool(told) == bool(sentence), changes
         assert "again" not in told, "it would be another trouble at each try"

@@ -19,7 +19,7 @@ from store.deletion import retention
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.privacy import rules
-from store.spool.process_state import CaptureState, Pause, write_capture_state, write_pause
+from store.spool.process_state import CaptureState, Pause, write_pause
 from store.spool.queue import DESKTOP
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
@@ -246,7 +246,7 @@ def test_the_light_says_rec_only_after_a_fresh_look(
 def test_pausing_and_resuming_work_by_plain_forms(
     app: Flask, visitor: Actor, data_dir: DataDir, now: Clock
 ) -> None:
-    write_capture_state(data_dir.spool, state(written_ms=now.now_ms, looked_ms=now.now_ms - 1000))
+    state(written_ms=now.now_ms, looked_ms=now.now_ms - 1000).write(data_dir.spool)
     form = {"csrf_token": csrf_of(app, visitor), "minutes": "15"}
     assert visitor.post("/status/pause", data=form).status_code == 303
     assert "Paused 15 m left" in page(visitor, "/status/light")
