@@ -17,6 +17,7 @@ from engines.chat.protocol import Usage
 from store.chats.attachments import Attachment
 from store.chats.records import Anchor, StoredEvidence
 from store.chats.tool_calls import ToolCall
+from store.ocr.readings import MIN_CONFIDENCE
 from store.ocr.readings import Box as Box
 from store.timeline.gaps import Gap
 
@@ -24,8 +25,6 @@ MAX_MESSAGE_CHARS = 8_000
 MAX_PROMPT_CHARS = 20_000
 """As whom a model speaks in one turn (`system_prompt`)."""
 MAX_NOTE_CHARS = 200
-MIN_CONFIDENCE = 0.6
-"""Confidence (0..1) from which a word was surely read: true words of the sample week lie above."""
 ATTACHMENT_SOURCE = "attachments"
 """What a turn that was told of files names among its sources."""
 

@@ -43,14 +43,15 @@ from assistant.turns.answering import check, look
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
-from store.core import times
+from store.core import times, tokenizer
 from store.core.database import Database
 from store.embeddings import knn
 from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
 from store.frames import apps
 from store.frames.activity_intervals import Segment
+from store.memory.own_lines import OwnLine, own_texts
 from store.ocr import readings
-from store.ocr.readings import Reading
+from store.ocr.readings import MIN_CONFIDENCE, Reading
 from store.search.sample import evenly
 from store.search.semantic import SAYS
 from store.spool.queue import DESKTOP, HIDDEN_WINDOW, PRIVATE_WINDOW
@@ -279,26 +280,23 @@ class _Composing:
         """Blocks of time: their windows, the one used longest first, and the line that stood most in each."""
         entries = self.retrieval.entries
         own = self._own_lines(entries)
-        lines = Counter(line for entry in entries for line in set(map(without_figures, own[entry.id])))
+        lines = Counter(form for entry in entries for form in _forms(own[entry.id]))
         for block in self._blocks():
             inside = [e for e in entries if block.start_ms <= e.frame.captured_ms <= block.end_ms]
             if inside:
                 yield self._block(block, inside, own, lines)
 
-    def _own_lines(self, entries: Sequence[Entry]) -> dict[str, list[str]]:
+    def _own_lines(self, entries: Sequence[Entry]) -> dict[str, Sequence[OwnLine]]:
         """The lines of each frame that stand in the window it goes by."""
         with self.turn.database.read() as connection:
-            texts = {entry.id: readings.front_text(connection, entry.frame.id) for entry in entries}
-        return {
-            name: [line.strip() for line in text[1].split("\n") if line.strip()] if text else []
-            for name, text in texts.items()
-        }
+            texts = own_texts(connection, [entry.frame.id for entry in entries])
+        return {entry.id: texts[entry.frame.id].lines if entry.frame.id in texts else () for entry in entries}
 
     def _block(
         self,
         block: Block,
         inside: Sequence[Entry],
-        own: Mapping[str, Sequence[str]],
+        own: Mapping[str, Sequence[OwnLine]],
         lines: Counter[str],
     ) -> Item:
         """One that cites a frame for whatever it says: its beginning, its end and every window."""
@@ -512,21 +510,33 @@ def _joined(words: Iterable[str]) -> list[str]:
     return joined
 
 
+def _forms(lines: Iterable[OwnLine]) -> set[str]:
+    return {without_figures(line.text) for line in lines}
+
+
 def _standing_out(
-    entries: Sequence[Entry], own: Mapping[str, Sequence[str]], everywhere: Counter[str]
+    entries: Sequence[Entry], own: Mapping[str, Sequence[OwnLine]], everywhere: Counter[str]
 ) -> Quote:
-    """The line of a window's frames that says most: one of many words, that came or went while the window was
-    shown, and that no other window has; without text, the window's title.
+    """The line of a window's frames that says most: one of many words, surely read, that came or went while it
+    was shown, and that no other window has; where none says more than the window's title, that.
     """
-    inside = Counter(form for entry in entries for form in set(map(without_figures, own[entry.id])))
-
-    def worth(line: str) -> float:
-        form = without_figures(line)
-        words = min(len(form.split()) + len(HAN.findall(form)) / 2, MAX_WORDS)
-        share = inside[form] / everywhere[form]
-        return words * (2 - inside[form] / len(entries)) * share**2
-
-    quotes = [Quote(entry.id, line) for entry in entries for line in own[entry.id]]
+    inside = Counter(form for entry in entries for form in _forms(own[entry.id]))
     title = entries[0].frame.window_name or entries[0].frame.app_name or ""
-    best = max(quotes, key=lambda quote: worth(quote.text), default=Quote(entries[0].id, title))
-    return Quote(best.id, excerpt(best.text, limit=MAX_QUOTE_CHARS))
+    of_title = set(tokenizer.words(title))
+
+    def worth(line: OwnLine) -> tuple[bool, float]:
+        form = without_figures(line.text)
+        words = min(len(form.split()) + len(HAN.findall(form)) / 2, MAX_WORDS)
+        said = words * (2 - inside[form] / len(entries)) * (inside[form] / everywhere[form]) ** 2
+        return line.confidence >= MIN_CONFIDENCE, said * line.confidence
+
+    quotes = [
+        (entry.id, line)
+        for entry in entries
+        for line in own[entry.id]
+        if not of_title.issuperset(tokenizer.words(line.text))
+    ]
+    if not quotes:
+        return Quote(entries[0].id, excerpt(title, limit=MAX_QUOTE_CHARS))
+    entry_id, best = max(quotes, key=lambda quote: worth(quote[1]))
+    return Quote(entry_id, excerpt(best.text.strip(), limit=MAX_QUOTE_CHARS))

@@ -12,11 +12,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from store.core import tokenizer
+from store.ocr.readings import MIN_CONFIDENCE
 
 MAX_CONCEPTS = 8
 MAX_FACTS = 5
@@ -41,10 +42,11 @@ Weight = Callable[[str], float]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line and the first frame it stands on."""
+    """A line, the first frame it stands on, and how sure the reader was of it there."""
 
     text: str
     frame_id: int
+    confidence: float = 1.0
 
 
 class Window(NamedTuple):
@@ -97,15 +99,13 @@ def _groups_of(window: Window) -> tuple[tuple[str, ...], ...]:
     return (), ("app", window.app), ("where", window.where)
 
 
-def distinct_lines(texts: Iterable[tuple[int, str]]) -> list[Line]:
-    """Each different line of some (frame id, text) once, in order."""
-    lines: dict[str, Line] = {}
-    for frame_id, text in texts:
-        for line in text.split("\n"):
-            stripped = line.strip()
-            if stripped:
-                lines.setdefault(" ".join(stripped.casefold().split()), Line(stripped, frame_id))
-    return list(lines.values())
+def distinct_lines(lines: Iterable[Line]) -> list[Line]:
+    """Each different line once, in order."""
+    found: dict[str, Line] = {}
+    for line in lines:
+        if form := " ".join(line.text.casefold().split()):
+            found.setdefault(form, replace(line, text=line.text.strip()))
+    return list(found.values())
 
 
 def concepts(titles: Sequence[str], lines: Sequence[Line], weight: Weight) -> list[str]:
@@ -130,7 +130,9 @@ def concepts(titles: Sequence[str], lines: Sequence[Line], weight: Weight) -> li
 
 
 def facts(lines: Sequence[Line], titles: Sequence[str], weight: Weight) -> list[Line]:
-    """The lines that say most of what no other line and no title says, the most telling first."""
+    """The lines that say most of what no other line and no title says, the most telling first; what was read
+    unsurely comes last.
+    """
     of_titles = {word for title in titles for word, _ in words_of(title, (2,))}
     scored = [
         (line, {word: weight(word) for word in words}, _interest(line, lines[0]))
@@ -143,9 +145,12 @@ def facts(lines: Sequence[Line], titles: Sequence[str], weight: Weight) -> list[
     chosen: list[Line] = []
     for _ in range(MAX_FACTS + min(_MAX_BOXES, sum(box(line.text) is not None for line in lines))):
         scores = [interest * _score(words, said) for _, words, interest in scored]
-        best = max(range(len(scores)), key=lambda place: (scores[place], place), default=-1)
-        if best < 0 or not scores[best]:
+        telling = [
+            (scored[at][0].confidence >= MIN_CONFIDENCE, each, at) for at, each in enumerate(scores) if each
+        ]
+        if not telling:
             break
+        _, _, best = max(telling)
         line, words_of_line, _ = scored.pop(best)
         chosen.append(line)
         said.update(words_of_line)
@@ -163,9 +168,11 @@ def _repeats(line: str, titles: Sequence[str]) -> bool:
 
 
 def _interest(line: Line, first: Line) -> float:
-    """How likely a line is to tell of work: what came while somebody looked, and what no menu looks like."""
+    """How likely a line is to tell of work: what was read well, came while somebody looked, and looks like no
+    menu.
+    """
     has_form = any(unicodedata.category(sign)[0] in "PN" for sign in line.text)
-    return (1.5 if line.frame_id != first.frame_id else 1.0) * (1.0 if has_form else 0.6)
+    return line.confidence * (1.5 if line.frame_id != first.frame_id else 1.0) * (1.0 if has_form else 0.6)
 
 
 def _score(words: Mapping[str, float], said: set[str]) -> float:

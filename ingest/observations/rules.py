@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from zoneinfo import ZoneInfo
 
@@ -18,7 +18,6 @@ import apsw
 
 from ingest.observations import keyword_extraction, places
 from ingest.observations.keyword_extraction import Background, Box, Line, Window, box
-from ingest.observations.own_lines import Text, own_lines
 from ingest.observations.places import Titles
 from store.core import times, tombstones
 from store.core.database import Database
@@ -28,6 +27,7 @@ from store.memory import documents, observations
 from store.memory.daily_hours import Hour, Point, duration_text
 from store.memory.documents import SESSION_GAP_MS
 from store.memory.observations import HOUR_MS, IMPORTED, PICTURE, Draft, Fact, Observation
+from store.memory.own_lines import OwnText, own_texts
 from store.search import search
 from store.search.filters import Filters
 from store.search.sample import evenly
@@ -84,11 +84,9 @@ def drafts_of(database: Database, hour: int, until_ms: int, around: Surroundings
                 visits.setdefault(where, []).append(segment)
         chosen = sorted(visits, key=lambda where: -_active_ms(visits[where]))[:MAX_OF_HOUR]
         frame_ids = {where: evenly(_frames(connection, hour, visits[where]), MAX_FRAMES) for where in chosen}
-        texts = {where: _texts(connection, frame_ids[where]) for where in chosen}
-        own = own_lines(connection, [(visits[where][0].app_name or "", texts[where]) for where in chosen])
+        own = own_texts(connection, [frame_id for where in chosen for frame_id in frame_ids[where]])
         drafts = [
-            _draft(connection, around, hour, where, visits[where], frame_ids[where], texts)
-            for where, texts in zip(chosen, own, strict=True)
+            _draft(connection, around, hour, where, visits[where], frame_ids[where], own) for where in chosen
         ]
         moments = evenly(segments.moments(database, start_ms, start_ms + HOUR_MS), MAX_OF_HOUR)
         drafts += [_moment(connection, around, hour, moment) for moment in moments]
@@ -98,7 +96,7 @@ def drafts_of(database: Database, hour: int, until_ms: int, around: Surroundings
 def _moment(connection: apsw.Connection, around: Surroundings, hour: int, moment: Segment) -> Draft:
     """A picture that was imported, by itself: of which window, and so part of what, nobody knows."""
     frame_ids = [moment.first_frame_id]
-    texts = _texts(connection, frame_ids)
+    texts = own_texts(connection, frame_ids)
     draft = _draft(connection, around, hour, f"{IMPORTED}\n{frame_ids[0]}", [moment], frame_ids, texts)
     title = f"“{draft.facts[0].text[:_TITLE_CHARS]}” – {IMPORTED}" if draft.facts else IMPORTED
     return replace(draft, kind=PICTURE, title=title, narrative="A picture that was imported.")
@@ -111,11 +109,14 @@ def _draft(
     where: str,
     visits: list[Segment],
     frame_ids: list[int],
-    texts: Sequence[Text],
+    own: Mapping[int, OwnText],
 ) -> Draft:
     first = visits[0]
+    texts = [own[frame_id] for frame_id in frame_ids if frame_id in own]
     titles, place_name = _titles(visits, around.titles)
-    lines = keyword_extraction.distinct_lines((frame_id, text) for frame_id, _, text in texts)
+    lines = keyword_extraction.distinct_lines(
+        Line(line.text, each.frame_id, line.confidence) for each in texts for line in each.lines
+    )
     weight = around.background.weight({_window(v.app_name, v.window_name, v.browser_url) for v in visits})
     words = keyword_extraction.concepts(titles, lines, weight)
     whole_titles = dict.fromkeys(visit.window_name for visit in visits if visit.window_name)
@@ -144,7 +145,7 @@ def _draft(
         files=tuple(files[: places.MAX_FILES]),
         urls=tuple(urls),
         frame_ids=tuple(frame_ids),
-        fingerprint=_fingerprint(visits, [(frame_id, reading_id) for frame_id, reading_id, _ in texts], told),
+        fingerprint=_fingerprint(visits, [(each.frame_id, each.reading_id) for each in texts], told),
     )
 
 
@@ -157,8 +158,8 @@ def _frames(connection: apsw.Connection, hour: int, visits: Sequence[Segment]) -
     return list(frame_ids)
 
 
-def _texts(connection: apsw.Connection, frame_ids: Sequence[int]) -> list[Text]:
-    """(frame, reading, text) of the frames that were read."""
+def _texts(connection: apsw.Connection, frame_ids: Sequence[int]) -> list[str]:
+    """All that was read on the frames."""
     texts = (segments.text_of(connection, frame_id) for frame_id in frame_ids)
     return [text for text in texts if text is not None]
 
@@ -229,7 +230,7 @@ def _fingerprint(visits: Sequence[Segment], readings: Sequence[tuple[int, int]],
     ).hexdigest()[:32]
 
 
-_RULES = 4
+_RULES = 5
 """Counted up when the rules change, so that a later derivation writes its words."""
 
 
@@ -305,7 +306,7 @@ def _boxes(database: Database, seen: Sequence[Observation]) -> tuple[set[str], l
             continue
         with database.read() as connection:
             texts = _texts(connection, observation.frame_ids)
-        for _, _, text in texts:
+        for text in texts:
             lines = [line.strip() for line in text.split("\n")]
             boxes = [(found, line) for line in lines if (found := box(line))]
             was_open |= {found.what for found, _ in boxes if not found.is_ticked}
@@ -325,7 +326,7 @@ def _was_open_before(database: Database, ticked: Box, start_ms: int) -> bool:
     page = search.search(database, phrase, before, mode="fts", order="newest", limit=_MOST_BEFORE)
     with database.read() as connection:
         texts = _texts(connection, [hit.frame_id for hit in page.hits])
-    boxes = (box(line.strip()) for _, _, text in texts for line in text.split("\n"))
+    boxes = (box(line.strip()) for text in texts for line in text.split("\n"))
     return any(found and not found.is_ticked and found.what == ticked.what for found in boxes)
 
 

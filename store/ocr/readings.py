@@ -27,7 +27,7 @@ import apsw
 
 from store.core.database import Database, scalar
 from store.embeddings import vectors
-from store.frames import text_index, visible_windows
+from store.frames import text_index
 from store.frames.frames import FrameRow, captured_ms_of, id_range, select_rows
 from store.spool.page_text import Area
 
@@ -36,6 +36,8 @@ _WORD = struct.Struct("<IIHHHHBB")
 _WORD_1 = struct.Struct("<IIHHHHB")
 _VERSION = b"\x02"
 _UNKNOWN = 255
+MIN_CONFIDENCE = 0.6
+"""Confidence (0..1) from which a word was surely read: true words of the sample week lie above."""
 _INK = 128
 
 Source = Literal["read", "browser", "accessibility"]
@@ -309,20 +311,6 @@ def places(layout: bytes) -> Iterator[Place]:
         start, end, x, y, w, h, confidence, count = _LINE.unpack_from(packed, at)
         at += _LINE.size + count * size
         yield Place(start, end, Box(x, y, w, h), _share(confidence))
-
-
-def front_text(connection: apsw.Connection, frame_id: int) -> tuple[int, str] | None:
-    """(reading, text) of the window in front on a frame, or None while it was not read."""
-    sql = "select id, text, layout from readings where frame_id = ? and is_current = 1"
-    found = connection.execute(sql, (frame_id,)).fetchone()
-    if found is None:
-        return None
-    reading_id, text, layout = found
-    windows = visible_windows.windows_of(connection, frame_id)
-    if windows.places:
-        lines = [place for place in places(layout) if windows.is_front(place.box)]
-        text = "\n".join(text[line.start : line.end] for line in lines)
-    return reading_id, text
 
 
 def doubts(connection: apsw.Connection, frame_id: int, start: int) -> Callable[[int, int], bool]:

@@ -336,11 +336,11 @@ def frames_of(connection: apsw.Connection, visit: Segment, start_ms: int, end_ms
     )
 
 
-def text_of(connection: apsw.Connection, frame_id: int) -> tuple[int, int, str] | None:
-    """(frame, reading, text) of a frame, or None while it was not read."""
-    sql = "select frame_id, id, text from readings where frame_id = ? and is_current = 1"
-    found = rows(connection, sql, (frame_id,))
-    return (found[0][0], found[0][1], found[0][2]) if found else None
+def text_of(connection: apsw.Connection, frame_id: int) -> str | None:
+    """The text of a frame, or None while it was not read."""
+    sql = "select text from readings where frame_id = ? and is_current = 1"
+    text: str | None = scalar(connection, sql, (frame_id,))
+    return text
 
 
 def urls_of(connection: apsw.Connection, frame_id: int) -> list[str]:

@@ -218,6 +218,21 @@ def test_a_summary_quotes_what_stood_in_a_window_and_not_its_menu(ask: Ask, afte
     assert "Writer “1.odt” “the contract ends in May”" in answer_md
 
 
+def test_a_summary_quotes_neither_the_tabs_of_a_browser_nor_a_title(ask: Ask, afternoon: Afternoon) -> None:
+    pages = {
+        "Tide tables": "low water at six",
+        "Library": "bring the atlas back",
+        "Rye bread": "salt goes in last",
+    }
+    opened = ""
+    for minute, (page, line) in enumerate(pages.items()):
+        opened += f" x | @ {page}{minute}"
+        window = {"app_name": "Chromium", "window_name": page}
+        afternoon.show(minute, f"v{opened} x +\n{page}\n{line}", **window)
+    answer_md = ask(model="extractive").answer_md
+    assert all(f"Chromium “{page}” “{line}”" in answer_md for page, line in pages.items())
+
+
 def test_a_time_when_nothing_was_recorded_is_looked_for_on_the_screens(
     ask: Ask, afternoon: Afternoon
 ) -> None:

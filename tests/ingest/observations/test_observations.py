@@ -332,6 +332,38 @@ def test_a_bar_that_stands_on_every_page_is_not_told_though_it_was_the_first_tha
     assert [fact.text for one in everything(database) for fact in one.facts] == list(lines)
 
 
+TABS = (
+    "v @ Korplan efterår x +",
+    "v @ Korplan efterar x @ Oficina de bicicletas x +",
+    "x | @ Korplan efterår x | @ Oficina de biciclet' x | @ 图书馆借阅通知",
+    "v @ Korplan fia de bicicletas× 图书馆借阅通知 er legs x @ Notes on rye x",
+)
+PAGES = {
+    "Korplan efterår": "Øveaften flyttes til torsdag den 3. december",
+    "Oficina de bicicletas": "A roda traseira precisa de sete raios novos",
+    "图书馆借阅通知": "二楼阅览室因空调维修关闭三天",
+    "Notes on rye": "The dough rests for eighteen hours at fourteen degrees",
+}
+
+
+def test_a_strip_of_tabs_is_never_told_though_it_grows_and_is_read_in_another_way_each_time(
+    database: Database, shoot: Shoot
+) -> None:
+    for n, (tabs, (page, line)) in enumerate(zip(TABS, PAGES.items(), strict=True)):
+        shoot(NOON_MS + n * MINUTE, f"{tabs}\n{line}", app_name="Chromium", window_name=f"{page} - Chromium")
+    drafts = rules.drafts_of(database, NOON_MS // HOUR_MS, NOON_MS + HOUR_MS, rules.Surroundings())
+    assert [fact.text for one in drafts for fact in one.facts] == list(PAGES.values())
+
+
+def test_what_was_read_unsurely_is_told_last() -> None:
+    lines = [
+        keyword_extraction.Line("Twelve sacks of strong wheat flour", 1),
+        keyword_extraction.Line("llo for the bakery: Saturda] miller", 2, 0.45),
+    ]
+    told = keyword_extraction.facts(lines, [], lambda word: 1.0)
+    assert [line.confidence for line in told] == [1.0, 0.45]
+
+
 # -- when they run ------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames import frames, visible_windows
 from store.frames.visible_windows import OtherWindow, Windows
-from store.ocr import readings
+from store.memory.own_lines import own_texts
 from store.spool.page_text import Area
 from store.spool.queue import UNNAMED, window_places_of
 from tests.factories import store_frame
@@ -53,9 +53,9 @@ def test_the_text_of_the_front_window_is_without_that_of_others(
     frame = store_frame(database, data_dir, text=text, visible=(PAPER,), places=places)
     assert window_places_of([list(place) for place in places]) == places
     with database.read() as connection:
-        found = readings.front_text(connection, frame.id)
+        found = own_texts(connection, [frame.id])[frame.id]
         windows = visible_windows.windows_of(connection, frame.id)
-    assert found is not None and found[1] == "shopping\nplums"
+    assert [line.text for line in found.lines] == ["shopping", "plums"]
     assert visible_windows.lies_beside(frame.window_places, [Area(0, 40, 90, 16)])
     assert not visible_windows.lies_beside(frame.window_places, [Area(0, 40, 90, 16), Area(0, 0, 90, 16)])
     assert (windows.front, windows.named) == (Area(0, 0, 400, 30), (PAPER,))
