@@ -517,8 +517,8 @@ def _forms(lines: Iterable[OwnLine]) -> set[str]:
 def _standing_out(
     entries: Sequence[Entry], own: Mapping[str, Sequence[OwnLine]], everywhere: Counter[str]
 ) -> Quote:
-    """The line of a window's frames that says most: one of many words, surely read, that came or went while it
-    was shown, and that no other window has; where none says more than the window's title, that.
+    """The line of a window's frames that says most: one of many words, surely read, that came or went while
+    it was shown, and that no other window has; where none says more than the window's title, that.
     """
     inside = Counter(form for entry in entries for form in _forms(own[entry.id]))
     title = entries[0].frame.window_name or entries[0].frame.app_name or ""
