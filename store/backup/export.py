@@ -45,7 +45,7 @@ from store.timeline.gaps import Interval, merge_intervals
 EXCLUDED = "Left out: a privacy rule of today covers what it may tell of."
 _AT_ONCE = 200
 _WINDOWS_KNOWN = 100_000
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 _TOLD = "monitor", "app_name", "window_name", "browser_url", "sha256"
@@ -322,10 +322,10 @@ class _Export:
             with self._member(f"days/{day.date}.md") as file:
                 sql = "select text from daily_summaries where day = ? and not was_hidden(start_ms, end_ms)"
                 told = self.database.scalar(sql, (day.date.isoformat(),))
-                _say(file, f"# {day.date}", _plain(told or ""))
+                _say(file, f"# {day.date}", plain(told or ""))
                 for each in found:
                     start, end = (_iso(ms, self.zone)[11:19] for ms in (each.start_ms, each.end_ms))
-                    _say(file, f"## {start} to {end} {_escaped(_title(each))}", each.browser_url or "")
+                    _say(file, f"## {start} to {end} {escaped(_title(each))}", each.browser_url or "")
                     _say(file, _block(self._text(each.last_frame_id)))
 
     def _chats(self) -> None:
@@ -334,7 +334,7 @@ class _Export:
             sql = f"select question, answer_md, is_hidden from ({_TURNS} where c.id = ?) order by n"
             with self._member(f"chats/{chat}.md") as file:
                 for question, answer, is_hidden in self.database.rows(sql, (chat,)):
-                    _say(file, f"## {_escaped(question)}", EXCLUDED if is_hidden else _plain(answer))
+                    _say(file, f"## {escaped(question)}", EXCLUDED if is_hidden else plain(answer))
 
     # -- iCalendar ------------------------------------------------------------------------
 
@@ -434,12 +434,12 @@ def _say(file: IO[bytes], *paragraphs: str) -> None:
         file.write(f"{text}\n\n".encode("utf-8", "replace"))
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text of the screen or of a person in one line of Markdown, without syntax of its own."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
-def _plain(markdown: str) -> str:
+def plain(markdown: str) -> str:
     """Markdown of a model's or our own making; raw HTML must not come to life in whoever renders it."""
     return _TAG.sub(r"\\<", markdown)
 

@@ -148,7 +148,7 @@ def new_lock(key: bytes, passphrase: str, *, in_keyring: bool, lock_id: str = ""
     wrapping = _stretched(passphrase, salt)
     wrapped = nonce + AESGCM(wrapping).encrypt(nonce, key, lock_id.encode())
     if in_keyring:
-        _remember(lock_id, wrapping)
+        _in_keyring("set_password", lock_id, wrapping.hex())
     _known[lock_id] = key
     return Lock(lock_id, stage, salt.hex(), wrapped.hex(), in_keyring)
 
@@ -177,11 +177,8 @@ def forget(lock: Lock) -> None:
     """Forget a home's key, in the keyring as well."""
     _known.pop(lock.id, None)
     if lock.in_keyring:
-        import keyring
-        from keyring.errors import KeyringError
-
-        with suppress(KeyringError):  # what stays there opens nothing any more
-            keyring.delete_password(_SERVICE, lock.id)
+        with suppress(_KeyringFailed):  # what stays there opens nothing any more
+            _in_keyring("delete_password", lock.id)
 
 
 def _handed() -> bytes | None:
@@ -233,26 +230,24 @@ def _stretched(passphrase: str, salt: bytes) -> bytes:
 # -- the system's keyring, a library that may not be there ------------------------------------------
 
 
-def _remember(lock_id: str, wrapping: bytes) -> None:
+class _KeyringFailed(HomeLocked):
+    """It is not installed, locked, or none runs."""
+
+
+def _in_keyring(call: str, *words: str) -> str | None:
     try:
         import keyring
         from keyring.errors import KeyringError
     except ImportError as error:
-        raise HomeLocked("the keyring needs `pip install recollect[encryption]`") from error
+        raise _KeyringFailed("the keyring needs `pip install recollect[encryption]`") from error
     try:
-        keyring.set_password(_SERVICE, lock_id, wrapping.hex())
+        answer: str | None = getattr(keyring, call)(_SERVICE, *words)
     except KeyringError as error:
-        raise HomeLocked(f"the keyring could not keep the key: {error}") from error
+        raise _KeyringFailed(f"the keyring could not keep the key: {error}") from error
+    return answer
 
 
 def _remembered(lock_id: str) -> bytes | None:
-    try:
-        import keyring
-        from keyring.errors import KeyringError
-    except ImportError:
-        return None
-    try:
-        kept = keyring.get_password(_SERVICE, lock_id)
-    except KeyringError:  # locked, or none runs: a person may still be there
-        return None
-    return bytes.fromhex(kept) if kept else None
+    with suppress(_KeyringFailed):  # a person may still be there
+        return bytes.fromhex(_in_keyring("get_password", lock_id) or "") or None
+    return None

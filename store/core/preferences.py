@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
@@ -52,6 +52,14 @@ def delete_preference(database: Database, key: str) -> None:
     database.change("delete from preferences where key = ?", (key,))
 
 
+def choose(database: Database, key: str, value: Any, default: Any) -> None:
+    """Keep a choice; one that is the default needs no keeping."""
+    if value == default:
+        delete_preference(database, key)
+    else:
+        set_preference(database, key, value)
+
+
 # -- reading ------------------------------------------------------------------------------
 
 _LANGUAGES = "ocr.languages"
@@ -63,17 +71,12 @@ def reading_languages(database: Database, settings: OcrSettings) -> tuple[str, .
 
 
 def choose_reading_languages(database: Database, languages: Sequence[str], settings: OcrSettings) -> None:
-    """Keep a choice; one that is the settings' own needs no keeping."""
-    if tuple(languages) == settings.languages:
-        delete_preference(database, _LANGUAGES)
-    else:
-        set_preference(database, _LANGUAGES, list(languages))
+    choose(database, _LANGUAGES, list(languages), list(settings.languages))
 
 
 # -- time zones ---------------------------------------------------------------------------
 # Time zones by name, this machine's own, and the clock that a person's days are counted by.
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+){0,2}", re.ASCII)
 _PREFERENCE = "days.clock"
 
 
@@ -105,9 +108,7 @@ def choose_day_clock(database: Database, clock: DayClock) -> None:
 
 def zone_named(name: str | None) -> ZoneInfo | None:
     """The zone of an IANA name, or None when there is no such zone."""
-    if not name or len(name) > 64 or not _NAME.fullmatch(name) or name not in _known_zones():
-        return None
-    return ZoneInfo(name)
+    return ZoneInfo(name) if name and name in _known_zones() else None
 
 
 def zone_names() -> list[str]:
@@ -140,10 +141,6 @@ def named_host_zone() -> ZoneInfo | None:
     return zone_named(os.environ.get("TZ")) or zone_named(linked)
 
 
-_zones: frozenset[str] = frozenset()
-
-
+@cache
 def _known_zones() -> frozenset[str]:
-    global _zones
-    _zones = _zones or frozenset(available_timezones())  # walks a folder: once is enough
-    return _zones
+    return frozenset(available_timezones())  # walks a folder: once is enough

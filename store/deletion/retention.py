@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass, replace
 
 import apsw
 
+from store.core import preferences
 from store.core.database import Database, rows, scalar
 from store.core.errors import MediaGone, StoreBusy
-from store.core.preferences import delete_preference, get_preference, set_preference
 from store.core.records import columns, insert
 from store.core.settings import RetentionSettings
 from store.core.translation import N_
@@ -70,15 +70,11 @@ class Run:
 
 def chosen(database: Database, settings: RetentionSettings) -> RetentionSettings:
     """What was chosen in the app, else what the settings say."""
-    return RetentionSettings(**get_preference(database, _PREFERENCE, asdict(settings)))
+    return RetentionSettings(**preferences.get_preference(database, _PREFERENCE, asdict(settings)))
 
 
 def choose(database: Database, policy: RetentionSettings, settings: RetentionSettings) -> None:
-    """Keep a choice; one that is the settings' own needs no keeping."""
-    if policy == settings:
-        delete_preference(database, _PREFERENCE)
-    else:
-        set_preference(database, _PREFERENCE, asdict(policy))
+    preferences.choose(database, _PREFERENCE, asdict(policy), asdict(settings))
 
 
 def is_off(policy: RetentionSettings) -> bool:

@@ -100,6 +100,11 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, ensure_ascii=False, indent=2))
 
 
+def tell(as_json: bool, document: Any, text: str) -> None:
+    """Say the one or the other."""
+    print_json(document) if as_json else click.echo(text)
+
+
 def run_part(module: str, home: Path | None, arguments: Sequence[str]) -> int:
     """Become another program of Recollect: signals and exit code are its own.
 
@@ -143,6 +148,11 @@ def parse_moment(text: str) -> int:
 
 
 MOMENT = Moment()
+
+
+def check_range(start_ms: int, end_ms: int | None) -> None:
+    if end_ms is not None and end_ms <= start_ms:
+        raise click.ClickException("--to must be later than --from")
 
 
 def local_text(ms: int) -> str:

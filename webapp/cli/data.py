@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import click
 from store.core.times import now_ms, to_seconds
 from webapp.cli.common import (
     MOMENT,
+    check_range,
     confirm,
     find_home,
     home_and_json,
@@ -18,6 +20,7 @@ from webapp.cli.common import (
     local_text,
     open_home,
     print_json,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -44,12 +47,10 @@ def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
         path, made = backups.make(database, now_ms())
         backups.rotate(database, here.settings.backup.keep, path)
     pictures = backups.pictures_of_frames(database)
-    if as_json:
-        told = {"pictures": pictures, "files": made.pictures, "missing": made.missing}
-        return print_json({"path": str(path), **told})
+    told = {"path": str(path), "pictures": pictures, "files": made.pictures, "missing": made.missing}
     missing = f"; not in it, as they are lost: {count(made.missing, 'file')}" if made.missing else ""
     files = f"{count(pictures, 'picture')} of frames, {count(made.pictures, 'file')} in all"
-    click.echo(f"{path}: checked, with {files}{missing}")
+    tell(as_json, told, f"{path}: checked, with {files}{missing}")
 
 
 @click.command()
@@ -67,8 +68,7 @@ def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> No
 
     data_dir = find_home(home).create()
     if restoring.finish(data_dir):
-        sentence = "the restore that was broken off is finished"
-        return print_json({"finished": True}) if as_json else click.echo(sentence)
+        return tell(as_json, {"finished": True}, "the restore that was broken off is finished")
     if file is None:
         return _list(data_dir, as_json)
     source = restoring.find(data_dir, file)
@@ -76,23 +76,15 @@ def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> No
         confirm(f"{source} takes the place of {data_dir.home}. Restore?")
     done = restoring.restore(data_dir, source)
     if as_json:
-        return print_json(
-            {
-                "made_at": to_seconds(done.made_ms),
-                "replaced": str(done.replaced),
-                "is_outdated": done.is_outdated,
-                "is_blind": done.is_blind,
-            }
-        )
-    kept = (
-        f"; what was there is in {done.replaced}" if (done.replaced / data_dir.database.name).exists() else ""
-    )
+        told = {"is_outdated": done.is_outdated, "is_blind": done.is_blind}
+        made_at = to_seconds(done.made_ms)
+        return print_json({"made_at": made_at, "replaced": str(done.replaced), **told})
+    is_kept = (done.replaced / data_dir.database.name).exists()
+    kept = f"; what was there is in {done.replaced}" if is_kept else ""
     click.echo(f"restored as of {local_text(done.made_ms)}{kept}")
     if done.is_outdated:
-        frames = "recorded time, " if done.is_blind else ""
-        click.echo(
-            f"{frames}chats, facts, insights and imports that you deleted since then may be back", err=True
-        )
+        what = "recorded time, chats" if done.is_blind else "chats"
+        click.echo(f"{what}, facts, insights and imports that you deleted since then may be back", err=True)
 
 
 def _list(data_dir: DataDir, as_json: bool) -> None:
@@ -100,14 +92,12 @@ def _list(data_dir: DataDir, as_json: bool) -> None:
 
     found = listed(data_dir)
     if as_json:
-        return print_json(
-            {"backups": [{"path": str(path), "made_at": to_seconds(each.made_ms)} for path, each in found]}
-        )
+        backups = [{"path": str(path), "made_at": to_seconds(each.made_ms)} for path, each in found]
+        return print_json({"backups": backups})
     for path, each in found:
         click.echo(f"{path.name}  {local_text(each.made_ms)}")
-    click.echo(
-        "`recollect restore newest` takes the first" if found else "there is no backup in this home", err=True
-    )
+    hint = "`recollect restore newest` takes the first" if found else "there is no backup in this home"
+    click.echo(hint, err=True)
 
 
 @click.command()
@@ -138,9 +128,8 @@ def export(
         click.confirm(f"{file} is there already. Replace it?", abort=True, err=True)
     if answer is not None:
         if start_ms or end_ms is not None or no_pictures:
-            raise click.UsageError(
-                "--answer is for one answer as a whole: leave --from, --to and --no-pictures out"
-            )
+            whole = "--answer is for one answer as a whole"
+            raise click.UsageError(f"{whole}: leave --from, --to and --no-pictures out")
         return _export_answer(home, as_json, answer, file)
     import dataclasses
 
@@ -148,8 +137,7 @@ def export(
     from store.privacy.rules import load_rules
     from webapp.core.formatting import count
 
-    if end_ms is not None and end_ms <= start_ms:
-        raise click.ClickException("--to must be later than --from")
+    check_range(start_ms, end_ms)
     here = open_home(home)
     rules, at_ms = load_rules(here.data_dir, here.settings.privacy), now_ms()
     if rules.unreadable:
@@ -158,13 +146,12 @@ def export(
         here.open_database(), file, start_ms, at_ms if end_ms is None else end_ms, at_ms,
         rules, with_pictures=not no_pictures,
     )  # fmt: skip
-    if as_json:
-        return print_json({"path": str(file), **dataclasses.asdict(done)})
     left_out = ""
     if done.left_out or done.texts_left_out:
         texts = count(done.texts_left_out, "text that may tell of them", "texts that may tell of them")
         left_out = f"; left out by your rules: {count(done.left_out, 'frame')}, {texts}"
-    click.echo(f"{file}: {count(done.frames, 'frame')}, {count(done.pictures, 'picture')}{left_out}")
+    sentence = f"{file}: {count(done.frames, 'frame')}, {count(done.pictures, 'picture')}{left_out}"
+    tell(as_json, {"path": str(file), **dataclasses.asdict(done)}, sentence)
 
 
 def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) -> None:
@@ -189,10 +176,8 @@ def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) ->
                 partial.write_bytes(formats.archive(pack, here.data_dir))
         except Problem as problem:
             raise click.ClickException(problem.detail) from problem
-    key, left_out = (
-        signing.fingerprint(here.data_dir),
-        [source.n for source in pack.sources if source.withheld],
-    )
+    key = signing.fingerprint(here.data_dir)
+    left_out = [source.n for source in pack.sources if source.withheld]
     if as_json:
         told = {"left_out": left_out, "answer_left_out": pack.is_left_out}
         return print_json({"path": str(file), "signed_by": key, **told})
@@ -200,9 +185,8 @@ def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) ->
     if left_out:
         click.echo(f"left out, as deleted or by your rules: {', '.join(map(str, left_out))}", err=True)
     if pack.is_left_out:
-        click.echo(
-            "the answer's words are left out: it may tell of a window that your rules exclude", err=True
-        )
+        sentence = "the answer's words are left out: it may tell of a window that your rules exclude"
+        click.echo(sentence, err=True)
 
 
 @click.command()
@@ -225,9 +209,8 @@ def verify_export(as_json: bool, key: str | None, file: Path) -> None:
     limits = [line for line in PROVES_NOT if not (proof.key_compared and line == WHOSE_KEY)]
     if as_json:
         unproven = [{"n": n, "why": why} for n, why in proof.unproven]
-        print_json(
-            {**dataclasses.asdict(proof), "unproven": unproven, "proves": PROVES, "proves_not": limits}
-        )
+        told = {"unproven": unproven, "proves": PROVES, "proves_not": limits}
+        print_json({**dataclasses.asdict(proof), **told})
     elif not proof.problems:
         _tell_proof(proof, limits)
     for problem in proof.problems:
@@ -245,9 +228,8 @@ def _tell_proof(proof: Proof, limits: list[str]) -> None:
     for each in proof.proven:
         wrong = ", though its owner marked it as wrong" if each.marked_wrong else ""
         said = f"; said to be of: {each.said_to_be}" if each.said_to_be else ""
-        click.echo(
-            f'  [{each.n}] proven{wrong}: "{each.quote}" stands in what the signer read of {each.file}{said}'
-        )
+        read = f'"{each.quote}" stands in what the signer read of {each.file}'
+        click.echo(f"  [{each.n}] proven{wrong}: {read}{said}")
     if not proof.proven:
         click.echo("  no quote of it is proven")
     for n, why in proof.unproven:
@@ -278,11 +260,9 @@ def encrypt(home: Path | None, keyring: bool, yes: bool) -> None:
 
     data_dir = open_home(home, make=True).data_dir
     if keys.read(data_dir.home) is None and not yes:
-        question = f"Encrypt {data_dir.home} and erase its backups? Without the passphrase all is lost."
-        confirm(question)
-    left = migration.encrypt(
-        data_dir, lambda: _new_passphrase(data_dir.home), in_keyring=keyring, on_file=_tell
-    )
+        confirm(f"Encrypt {data_dir.home} and erase its backups? Without the passphrase all is lost.")
+    passphrase = partial(_new_passphrase, data_dir.home)
+    left = migration.encrypt(data_dir, passphrase, in_keyring=keyring, on_file=_count)
     click.echo(f"{data_dir.home} is encrypted")
     if left:
         click.echo(f"{len(left)} files are still in the clear outside of it, by hard links:", err=True)
@@ -300,11 +280,11 @@ def decrypt(home: Path | None, yes: bool) -> None:
     data_dir = open_home(home).data_dir
     if not yes:
         confirm(f"Decrypt {data_dir.home} and erase its backups?")
-    migration.decrypt(data_dir, _tell)
+    migration.decrypt(data_dir, _count)
     click.echo(f"{data_dir.home} is not encrypted")
 
 
-def _tell(files: int) -> None:
+def _count(files: int) -> None:
     if files % _TOLD_EACH == 0:
         click.echo(f"{files} files", err=True)
 

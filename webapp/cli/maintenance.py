@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from store.core.errors import DatabaseUnusable
-from webapp.cli.common import home_and_json, local_text, open_home, print_json
+from webapp.cli.common import home_and_json, local_text, open_home, print_json, tell
 
 
 @click.command()
@@ -21,9 +21,8 @@ def doctor(home: Path | None, as_json: bool, fix: bool) -> int:
     from webapp.ops.doctor import check_all
     from webapp.ops.mending import mend
 
-    here = open_home(
-        home, make=home is None and "RECOLLECT_HOME" not in os.environ
-    )  # as before the first start
+    is_before_first_start = home is None and "RECOLLECT_HOME" not in os.environ
+    here = open_home(home, make=is_before_first_start)
     fixed = []
     if fix:
         with suppress(DatabaseUnusable):  # the check of the database says what to do
@@ -79,10 +78,8 @@ def pause(home: Path | None, as_json: bool, minutes: float | None) -> None:
         raise click.ClickException(f"{most}; without a number it lasts until `recollect resume`")
     order = control.pause(open_home(home).data_dir, minutes, now_ms())
     until = order.ends_ms
-    if as_json:
-        print_json({"state": "paused", "until": None if until is None else to_seconds(until)})
-    else:
-        click.echo(f"paused until {local_text(until) if until else 'you resume'}")
+    told = {"state": "paused", "until": None if until is None else to_seconds(until)}
+    tell(as_json, told, f"paused until {local_text(until) if until else 'you resume'}")
 
 
 @click.command()
@@ -92,7 +89,7 @@ def resume(home: Path | None, as_json: bool) -> None:
     from webapp.ops import control
 
     control.resume(open_home(home).data_dir)
-    print_json({"state": "resumed"}) if as_json else click.echo("recording goes on")
+    tell(as_json, {"state": "resumed"}, "recording goes on")
 
 
 @click.group()

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webapp.cli.common import MOMENT, confirm, home_and_json, local_text, open_home, print_json
+from webapp.cli.common import (
+    MOMENT,
+    check_range,
+    confirm,
+    home_and_json,
+    local_text,
+    open_home,
+    print_json,
+    tell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,8 +38,7 @@ def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: st
     from store.deletion.request import Request
     from webapp.core.formatting import count
 
-    if end_ms <= start_ms:
-        raise click.ClickException("--to must be later than --from")
+    check_range(start_ms, end_ms)
     if app == "":
         raise click.ClickException("--app names no app; leave it out to delete what all apps showed")
     database = open_home(home).open_database()
@@ -58,9 +66,8 @@ def _delete(database: Database, asked: Request, as_json: bool) -> None:
     else:
         click.echo(f"deleted {count(receipt.frames, 'frame')}, {receipt.bytes_freed} bytes freed")
         for path in receipt.elsewhere:
-            click.echo(
-                f"{path} may hold it still: it is outside the home folder, erase it or end it yourself"
-            )
+            where = "it is outside the home folder, erase it or end it yourself"
+            click.echo(f"{path} may hold it still: {where}")
         _say_only_front(receipt.only_front)
     if receipt.is_being_finished:
         click.echo(f"Recollect finishes this while it runs: {' '.join(receipt.left)}", err=True)
@@ -144,9 +151,8 @@ def add(
     earlier = "frames recorded earlier that it would have hidden could not be counted"
     if found is not None:
         earlier = f"it would have hidden {count(found, 'frame')} recorded earlier"
-    if found != 0 and (
-        recorded == "delete" or (recorded == "ask" and _is_agreed(f"{earlier}: delete, too?"))
-    ):
+    is_asked = found != 0 and recorded == "ask"
+    if (found != 0 and recorded == "delete") or (is_asked and _is_agreed(f"{earlier}: delete, too?")):
         return _delete(database, asked, as_json)
     with database.read() as connection:
         only_front = asked.only_front(connection)
@@ -174,9 +180,7 @@ def remove(home: Path | None, as_json: bool, number: int) -> None:
             raise click.ClickException(f"there is no rule {number} of yours; `recollect privacy` lists them")
         removed = own.rules[number - 1]
         save_choices(here.data_dir, replace(own, rules=own.rules[: number - 1] + own.rules[number:]))
-    if as_json:
-        return print_json({"removed": as_document(removed)})
-    click.echo(f"no longer left out: {removed.sentence}")
+    tell(as_json, {"removed": as_document(removed)}, f"no longer left out: {removed.sentence}")
 
 
 def _own_choices(data_dir: DataDir) -> OwnChoices:
@@ -186,9 +190,8 @@ def _own_choices(data_dir: DataDir) -> OwnChoices:
     try:
         return own_choices(data_dir)
     except (RuleInvalid, OSError, ValueError) as error:
-        raise click.ClickException(
-            f"nothing is recorded: the privacy rules cannot be read: {error}"
-        ) from error
+        problem = f"nothing is recorded: the privacy rules cannot be read: {error}"
+        raise click.ClickException(problem) from error
 
 
 def _is_agreed(question: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from webapp.cli.common import home_and_json, home_option, open_home, open_in_browser, print_json, run_part
+from webapp.cli.common import home_and_json, home_option, open_home, open_in_browser, run_part, tell
 
 
 @click.command()
@@ -28,13 +28,8 @@ def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool
     check_version(here.data_dir)  # its parts would only be started again and again
     if open_browser and (address := web_address(here.data_dir)):  # as from the menu of programs
         return open_in_browser(launch_link(here.data_dir, address.url))
-    supervisor = Supervisor(
-        here.data_dir,
-        here.settings,
-        with_capture=not no_capture,
-        open_browser=open_in_browser if open_browser else None,
-    )
-    supervisor.run()
+    shown = open_in_browser if open_browser else None
+    Supervisor(here.data_dir, here.settings, with_capture=not no_capture, open_browser=shown).run()
 
 
 @click.command()
@@ -83,7 +78,7 @@ def ingest(context: click.Context, home: Path | None, once: bool) -> int:
 @ingest.command()
 @home_and_json
 @click.argument("names", nargs=-1)
-def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
+def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> None:
     """Queue what was set aside in spool/failed again: all of it, or the entries NAMES."""
     from store.spool.queue import Spool
 
@@ -96,11 +91,7 @@ def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
     chosen = names or tuple(failed)
     for name in chosen:
         spool.retry(name)
-    if as_json:
-        print_json({"retried": list(chosen)})
-    else:
-        click.echo(f"{len(chosen)} entries are queued again")
-    return 0
+    tell(as_json, {"retried": list(chosen)}, f"{len(chosen)} entries are queued again")
 
 
 @click.command("open")
@@ -118,7 +109,7 @@ def open_pages(home: Path | None, as_json: bool) -> None:
     links = {"link": link}
     if public_host(here.settings.web):
         links["public_link"] = launch_link(here.data_dir, here.settings.web.public_url.rstrip("/"))
-    print_json(links) if as_json else click.echo("\n".join(links.values()))
+    tell(as_json, links, "\n".join(links.values()))
     if not as_json:
         open_in_browser(link)
 

@@ -10,7 +10,7 @@ from unicodedata import east_asian_width
 
 import click
 
-from webapp.cli.common import MOMENT, explained, home_and_json, local_text, open_home
+from webapp.cli.common import MOMENT, check_range, explained, home_and_json, local_text, open_home
 
 if TYPE_CHECKING:
     from assistant.core.records import TurnRequest, TurnResult
@@ -153,8 +153,7 @@ def search(
     from store.search import search as frames_search
     from store.search.filters import Filters
 
-    if end_ms is not None and end_ms <= start_ms:
-        raise click.ClickException("--to must be later than --from")
+    check_range(start_ms, end_ms)
     here = open_home(home)
     database = here.open_database()
     filters = Filters(start_ms, now_ms() if end_ms is None else end_ms, **window)

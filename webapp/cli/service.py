@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from webapp.cli.common import find_home, home_and_json, home_option, print_json
+from webapp.cli.common import find_home, home_and_json, home_option, tell
 
 
 @click.group()
@@ -38,9 +38,8 @@ def install(home: Path | None, dry_run: bool, entry: bool) -> None:
     has_started = chosen.install(data_dir.create())
     click.echo(f"Installed for {data_dir.home} ({chosen.kind}):")
     click.echo("\n".join(f"  {path}" for path in chosen.files))
-    click.echo(
-        "It runs now; `recollect open` shows it." if has_started else "It starts when you sign in next."
-    )
+    later = "It starts when you sign in next."
+    click.echo("It runs now; `recollect open` shows it." if has_started else later)
 
 
 @service.command()
@@ -57,9 +56,8 @@ def uninstall(home: Path | None) -> None:
                 f"see {each.file}; `recollect service uninstall --home FOLDER` removes it"
             )
     gone = [path for each in known for path in each.uninstall()]
-    click.echo(
-        "\n".join(["Removed:", *(f"  {path}" for path in gone)]) if gone else "No service is installed."
-    )
+    removed = "\n".join(["Removed:", *(f"  {path}" for path in gone)])
+    click.echo(removed if gone else "No service is installed.")
 
 
 @service.command()
@@ -73,13 +71,10 @@ def status(home: Path | None, as_json: bool) -> None:
     known = services.services(data_dir.home)
     found = next((each for each in known if each.is_installed()), None)
     is_running = web_address(data_dir) is not None
-    if as_json:
-        return print_json(
-            {"home": str(data_dir.home), "installed_as": found and found.kind, "is_running": is_running}
-        )
+    told = {"home": str(data_dir.home), "installed_as": found and found.kind, "is_running": is_running}
     installed = f"installed ({found.kind})" if found else "not installed as a service for this folder"
     if found and not found.is_current():
         installed += " by another version: `recollect service install` writes it anew"
     for other in filter(None, (each.other_home() for each in known)):
         installed += f" (but for {other})"
-    click.echo(f"{data_dir.home}: {installed}, {'running' if is_running else 'not running'}")
+    tell(as_json, told, f"{data_dir.home}: {installed}, {'running' if is_running else 'not running'}")

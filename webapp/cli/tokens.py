@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webapp.cli.common import home_and_json, local_text, open_home, print_json
+from webapp.cli.common import home_and_json, local_text, open_home, print_json, tell
 
 if TYPE_CHECKING:
     from store.core.database import Database
@@ -23,7 +23,7 @@ def token(context: click.Context, home: Path | None, as_json: bool) -> None:
 
     if context.invoked_subcommand is None:
         value = load_token(open_home(home).data_dir)
-        print_json({"token": value}) if as_json else click.echo(value)
+        tell(as_json, {"token": value}, value)
 
 
 @token.command()
@@ -37,7 +37,7 @@ def add(home: Path | None, as_json: bool, name: str, scope: str) -> None:
     keyring, database = _keys(home, make=True)
     with database.write() as connection:
         value = keyring.make(connection, scope, name)
-    print_json({"token": value}) if as_json else click.echo(value)
+    tell(as_json, {"token": value}, value)
 
 
 @token.command("list")
@@ -67,7 +67,7 @@ def revoke(home: Path | None, as_json: bool, key_id: int) -> None:
     with _keys(home)[1].write() as connection:
         if not access_keys.revoke(connection, key_id):
             raise click.ClickException(f"there is no token or browser with the number {key_id}")
-    print_json({"revoked": key_id}) if as_json else click.echo("revoked")
+    tell(as_json, {"revoked": key_id}, "revoked")
 
 
 def _keys(home: Path | None, *, make: bool = False) -> tuple[Keyring, Database]:

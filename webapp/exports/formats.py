@@ -18,6 +18,7 @@ from typing import Any
 from flask import render_template
 from pydantic import TypeAdapter
 
+from store.backup.export import escaped, plain
 from store.core.paths import DataDir
 from store.ocr.readings import Reading
 from webapp.exports import bundle, signing
@@ -28,20 +29,17 @@ from webapp.views.turns import coverage_lines
 
 READING = TypeAdapter(Reading)
 _NUMBER = re.compile(r"\s?(?<![\\A-Za-z0-9_])\[(\d{1,3})\]")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 
 def markdown_document(pack: Pack, pictures: bool = False) -> str:
     """The answer with its evidence as Markdown; with `pictures`, those of the bundle stand in it."""
     turn = pack.turn
-    # Raw HTML of a model's making must not come to life in whoever renders this.
-    parts = [f"# {escape(turn.question)}", _TAG.sub(r"\<", marked_answer(pack))]
+    parts = [f"# {escaped(turn.question)}", plain(marked_answer(pack))]
     if pack.sources:
         parts.append("## Evidence")
         parts += [_source(source, pictures) for source in pack.sources]
-    parts += ["---", "\n".join(f"- {escape(fact)}" for fact in facts(pack))]
-    parts.append(f"Answered by {escape(turn.model)} in [Recollect]({pack.link}).")
+    parts += ["---", "\n".join(f"- {escaped(fact)}" for fact in facts(pack))]
+    parts.append(f"Answered by {escaped(turn.model)} in [Recollect]({pack.link}).")
     return "\n\n".join(parts) + "\n"
 
 
@@ -64,20 +62,15 @@ def marked_answer(pack: Pack) -> str:
     return _NUMBER.sub(lambda found: "" if int(found[1]) in pack.withdrawn else found[0], answer)
 
 
-def escape(text: str) -> str:
-    """Text of the screen or of a person inside Markdown: one line, and no syntax of its own."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
-
-
 def _source(source: Source, pictures: bool) -> str:
     item = source.item
     if source.withheld:
         return f"**[{source.n}]** {source.at}. {source.withheld}"
     wrong = " **You marked this source as wrong.**" if source.is_wrong else ""
     said = f" {source.words}." if source.words else ""
-    lines = [f"**[{source.n}]** {escape(source.place)}, [{source.at}]({source.link}).{said}{wrong}"]
+    lines = [f"**[{source.n}]** {escaped(source.place)}, [{source.at}]({source.link}).{said}{wrong}"]
     if item.quote:
-        lines.append(f"> {escape(item.quote)}")
+        lines.append(f"> {escaped(item.quote)}")
     if pictures and source.image:
         lines.append(f"![Frame {item.frame_id}]({source.image.name})")
     return "\n\n".join(lines)

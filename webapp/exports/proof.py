@@ -36,12 +36,9 @@ _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 
 def shown(text: str, most: int = MAX_TOLD) -> str:
     """Text of the file on one line, without signs that nobody sees or that steer a terminal."""
-    line = " ".join("".join(sign for sign in text if sign.isspace() or not _is_unseen(sign)).split())
+    seen = (sign for sign in text if sign.isspace() or unicodedata.category(sign)[0] != "C")
+    line = " ".join("".join(seen).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def _is_unseen(sign: str) -> bool:
-    return unicodedata.category(sign)[0] == "C"
 
 
 class _Box(BaseModel):
@@ -247,11 +244,8 @@ class _Check:
             UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError,
         ) as error:  # fmt: skip
             return None, f"{picture.file} is no picture that can be read ({type(error).__name__})."
-        same = sha256 == source.frame_pixels_sha256
-        return (
-            size,
-            "" if same else f"{picture.file} does not show frame {source.frame_id}: its pixels differ.",
-        )
+        differs = f"{picture.file} does not show frame {source.frame_id}: its pixels differ."
+        return size, "" if sha256 == source.frame_pixels_sha256 else differs
 
 
 def _text(source: _Source, stated: _Reading, reading: Reading) -> Iterator[str]:

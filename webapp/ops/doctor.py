@@ -84,9 +84,8 @@ def check_capture(data_dir: DataDir) -> Check:
     state = process_state.CaptureState.read(data_dir.spool)
     if state and process_state.is_alive(state, now_ms()):
         if state.state == "failing":
-            return Check(
-                "Display", "X", _(state.detail) or state.reason, _("The screen is tried again by itself.")
-            )
+            sentence = _(state.detail) or state.reason
+            return Check("Display", "X", sentence, _("The screen is tried again by itself."))
         monitors = ", ".join(state.monitors) or _("no monitor yet")
         cause = f": {state.cause}" if state.cause else ""
         return Check("Display", "OK", f"{state.state}, {monitors}{cause}")
@@ -104,12 +103,11 @@ def check_display(data_dir: DataDir, source: str = "screen") -> Check:
         return Check("Display", "--", _("not looked at: pictures come from %(source)s", source=source))
     has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if sys.platform.startswith("linux") and not has_display:
-        return Check(
-            "Display",
-            "X",
-            _("No display found: neither DISPLAY nor WAYLAND_DISPLAY is set."),
-            _("Start Recollect from a desktop session, or set capture.source to folder:DIR or video:FILE."),
+        sentence = _("No display found: neither DISPLAY nor WAYLAND_DISPLAY is set.")
+        action = _(
+            "Start Recollect from a desktop session, or set capture.source to folder:DIR or video:FILE."
         )
+        return Check("Display", "X", sentence, action)
     return told
 
 
@@ -271,34 +269,28 @@ def check_model(models: ChatModels) -> Check:
 
 def _no_model(models: ChatModels) -> Check:
     if models.problem:
-        return Check(
-            "Answers", "X", models.problem, _("Correct the file, or remove it and add the models again.")
-        )
+        action = _("Correct the file, or remove it and add the models again.")
+        return Check("Answers", "X", models.problem, action)
     waiting = [info.name for info in models.listed() if not info.is_ready]
     if waiting:
+        names = ", ".join(waiting)
         sentence = _(
-            "%(models)s: added, but not usable yet; answers are quoted from the screen",
-            models=", ".join(waiting),
+            "%(models)s: added, but not usable yet; answers are quoted from the screen", models=names
         )
         return Check("Answers", "!", sentence, _("Choose a model and allow its host under Settings, Models."))
     keyless = [f"{info.name}: {info.key_problem}" for info in models.listed() if info.key_problem]
     if keyless:
         return Check("Answers", "X", _("; ").join(keyless), _("Set it, or enter a key."))
-    return Check(
-        "Answers",
-        "--",
-        _("no model set: answers are quoted from the screen, not written"),
-        _("Add a model under Settings, Models for written answers."),
-    )
+    sentence = _("no model set: answers are quoted from the screen, not written")
+    return Check("Answers", "--", sentence, _("Add a model under Settings, Models for written answers."))
 
 
 def check_disk(data_dir: DataDir, settings: Settings) -> Check:
     free, verdict, why = free_space(data_dir, settings.capture.min_free_gb)
     if verdict == "ok":
         return Check("Space", "OK", free)
-    return Check(
-        "Space", "X" if verdict == "bad" else "!", f"{free}, {why}", _("Free some space on this disk.")
-    )
+    verdicts: dict[str, Verdict] = {"bad": "X", "warn": "!"}
+    return Check("Space", verdicts[verdict], f"{free}, {why}", _("Free some space on this disk."))
 
 
 def check_folder(data_dir: DataDir) -> Check:
@@ -346,12 +338,9 @@ def check_canary(settings: OcrSettings) -> Check:
 def check_integrations(data_dir: DataDir, settings: CompatSettings) -> Check:
     """What other programs read in the last day, and whether one could without a token."""
     if settings.screenpipe_port and not settings.token_required:
-        return Check(
-            "Other programs",
-            "!",
-            f"every program on this machine can read port {settings.screenpipe_port} without a token",
-            "Set compat.token_required to true, and give the client the key.",
-        )
+        every = f"every program on this machine can read port {settings.screenpipe_port} without a token"
+        action = "Set compat.token_required to true, and give the client the key."
+        return Check("Other programs", "!", every, action)
     try:
         used = access_log.use_since(open_database(data_dir), now_ms() - DAY_MS)
     except StoreError as error:

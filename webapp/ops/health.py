@@ -47,6 +47,7 @@ FULL_WARN_DAYS = 14
 BACKUP_WARN_DAYS = 3
 _MONTH_DAYS = 30.44
 _CANARY_LOOKBACK = 20
+_START = N_("Start `recollect up`.")
 _STATE_WORDS = {
     "recording": N_("recording"),
     "paused": N_("paused"),
@@ -108,14 +109,11 @@ def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part
         why = _("paused until resumed") if pause.ends_ms is None else _("paused for a while")
         return Part("capture", "ok", _("paused"), why, _("`recollect resume` ends the pause."))
     if state is None:
-        return Part(
-            "capture", "off", _("never ran"), _("capture has not run here"), _("Start `recollect up`.")
-        )
+        return Part("capture", "off", _("never ran"), _("capture has not run here"), _(_START))
     if state.state == "stopped":
-        return Part("capture", "off", _("stopped"), _("capture was ended"), _("Start `recollect up`."))
+        return Part("capture", "off", _("stopped"), _("capture was ended"), _(_START))
     if not is_alive(state, now_ms):
-        why = _("no sign of life for %(time)s", time=formatting.duration(now_ms - state.written_ms))
-        return Part("capture", "bad", _("gone"), why, _("Look at logs/capture.log."))
+        return Part("capture", "bad", _("gone"), _lifeless(state, now_ms), _("Look at logs/capture.log."))
     part = _of_capture_state(state, now_ms)
     rules = load_rules(own.data_dir, own.settings.privacy).rules
     left_out = site_rules.left_out_words(own.database, own.data_dir, rules, now_ms)
@@ -134,12 +132,12 @@ def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
         return Part("capture", "warn", _(words), f"{why} {_lasting(state, now_ms)}".strip())
     if state.state in ("locked", "starting", "paused"):
         return Part("capture", "ok", _(words), why)
-    since_ms = state.looked_ms if state.looked_ms is not None else state.started_ms
-    if now_ms - since_ms > SILENT_MS:
-        why = _("no look at the screen for %(time)s", time=formatting.duration(now_ms - since_ms))
+    silent_ms = now_ms - (state.started_ms if state.looked_ms is None else state.looked_ms)
+    time = formatting.duration(silent_ms)
+    if silent_ms > SILENT_MS:
+        why = _("no look at the screen for %(time)s", time=time)
         return Part("capture", "bad", _("silent"), why, _("Restart Recollect."))
-    why = _("looked at the screen %(time)s ago", time=formatting.duration(now_ms - since_ms))
-    return Part("capture", "ok", _(words), why)
+    return Part("capture", "ok", _(words), _("looked at the screen %(time)s ago", time=time))
 
 
 def _lasting(state: CaptureState, now_ms: int) -> str:
@@ -158,22 +156,20 @@ def _told(sentence: str, otherwise: str) -> str:
     return otherwise if text == sentence and language() != ENGLISH and otherwise else text
 
 
+def _lifeless(state: CaptureState | IngestState, now_ms: int) -> str:
+    return _("no sign of life for %(time)s", time=formatting.duration(now_ms - state.written_ms))
+
+
 def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
     waiting = own.spool.waiting()
     value = _("%(number)s waiting", number=len(waiting))
     if worker is None or worker.state == "stopped":
-        return Part("ingest", "bad", value, _("the ingest worker does not run"), _("Start `recollect up`."))
+        return Part("ingest", "bad", value, _("the ingest worker does not run"), _(_START))
     if not is_alive(worker, now_ms):
-        why = _("no sign of life for %(time)s", time=formatting.duration(now_ms - worker.written_ms))
-        return Part("ingest", "bad", value, why, _("Look at logs/ingest.log."))
+        return Part("ingest", "bad", value, _lifeless(worker, now_ms), _("Look at logs/ingest.log."))
     if worker.problem:
-        return Part(
-            "ingest",
-            "bad",
-            value,
-            _told(worker.problem, _("what was recorded cannot be stored")),
-            _("It is tried again by itself."),
-        )
+        why = _told(worker.problem, _("what was recorded cannot be stored"))
+        return Part("ingest", "bad", value, why, _("It is tried again by itself."))
     # Entries are named by their time.
     oldest_ms = now_ms - int(waiting[0].partition("-")[0]) if waiting else 0
     if waiting and oldest_ms > QUEUE_WARN_MS:
@@ -196,13 +192,8 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
     pending = readings.count_pending(database)
     value = _("%(number)s to read", number=pending)
     if worker and worker.engine_problem:
-        return Part(
-            "index",
-            "warn",
-            value,
-            _told(worker.engine_problem, _("text recognition lacks a part")),
-            _("`recollect doctor` says what to install."),
-        )
+        why = _told(worker.engine_problem, _("text recognition lacks a part"))
+        return Part("index", "warn", value, why, _("`recollect doctor` says what to install."))
     if pending and worker and worker.reads_per_minute > 0:
         minutes = pending / worker.reads_per_minute
         if minutes > BACKLOG_WARN_MIN:
@@ -216,7 +207,7 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
         why = _("everything up to %(time)s ago is searchable", time=formatting.duration(now_ms - fresh_ms))
     if not is_alive(worker, now_ms):
         # A number that nobody brings down is not well, however small it is.
-        return Part("index", "warn", value, why or _("nothing reads them"), _("Start `recollect up`."))
+        return Part("index", "warn", value, why or _("nothing reads them"), _(_START))
     return Part("index", "ok", value, why)
 
 
@@ -225,13 +216,12 @@ def embedding_part(own: Services, worker: IngestState | None) -> Part:
     waiting = vectors.count_missing(own.database)
     value = _("%(number)s to go", number=formatting.count(waiting, "text"))
     if own.embedder.is_off:
-        why, action = _("search is by words"), _("Set embedding.engine to local.")
-        return Part("meaning", "off", _("off"), why, action)
+        return Part("meaning", "off", _("off"), _("search is by words"), _("Set embedding.engine to local."))
     problem = (worker.embedder_problem if worker else "") or own.embedder.problem
     if problem:
         return Part("meaning", "warn", value, heard(problem), _("Search by words is not affected."))
     if waiting >= vectors.COUNTED:
-        return Part("meaning", "ok", _("more than %(value)s", value=value), _("the newest come first"))
+        value = _("more than %(value)s", value=value)
     return Part("meaning", "ok", value, _("the newest come first") if waiting else "")
 
 
@@ -342,26 +332,19 @@ class IndicatorState:
 
 def recording_indicator(own: Services) -> IndicatorState:
     """The state of this moment."""
-    now_ms = own.clock()
+    now_ms, folder = own.clock(), own.data_dir.spool
     if sample_week.is_sample(own.data_dir):
         return _sample(own, now_ms)
-    folder = own.data_dir.spool
-    return indicator_state(
-        CaptureState.read(folder), read_pause(folder, now_ms), readings.count_pending(own.database), now_ms
-    )
+    waiting = readings.count_pending(own.database)
+    return indicator_state(CaptureState.read(folder), read_pause(folder, now_ms), waiting, now_ms)
 
 
 def _sample(own: Services, now_ms: int) -> IndicatorState:
     """On every page, so that nobody takes what never happened for what did."""
     last = frames.nearest(own.database, now_ms)
     detail = _("Made up by `recollect demo`; nothing is recorded into this home folder.")
-    return IndicatorState(
-        "plain",
-        _("Sample week"),
-        "calendar",
-        detail,
-        f"/timeline?at={last.captured_ms}" if last else "/status",
-    )
+    address = f"/timeline?at={last.captured_ms}" if last else "/status"
+    return IndicatorState("plain", _("Sample week"), "calendar", detail, address)
 
 
 def indicator_state(
@@ -374,13 +357,11 @@ def indicator_state(
             words = _("Paused %(time)s left", time=formatting.duration(pause.ends_ms - now_ms))
         return IndicatorState("warn", words, "pause", _("Nothing is recorded while paused."))
     if state is None:
-        return IndicatorState(
-            "danger", _("Not recording"), "alert", _("Capture has not run in this home folder yet.")
-        )
+        detail = _("Capture has not run in this home folder yet.")
+        return IndicatorState("danger", _("Not recording"), "alert", detail)
     if state.state == "locked" and _is_fresh(state.written_ms, now_ms):
-        return IndicatorState(
-            "plain", _("Screen locked"), "lock", _("Recording goes on when the screen is unlocked.")
-        )
+        detail = _("Recording goes on when the screen is unlocked.")
+        return IndicatorState("plain", _("Screen locked"), "lock", detail)
     if state.state == "excluded" and _is_fresh(state.written_ms, now_ms):
         detail = _("Nothing is recorded while this window is in view.")
         detail = f"{detail} {_lasting(state, now_ms)}".strip()

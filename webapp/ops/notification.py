@@ -36,10 +36,14 @@ def notify(text: str) -> bool:
     return done.returncode == 0
 
 
-def ask_on_desktop() -> None:
-    """Say that an answer waits for a person, without waiting for the desktop."""
-    text = _("An answer waits for your approval. Open Recollect to decide.")
+def notify_soon(text: str) -> None:
+    """Nobody waits for a desktop."""
     threading.Thread(target=notify, args=(text,), name="notify", daemon=True).start()
+
+
+def ask_on_desktop() -> None:
+    """Say that an answer waits for a person."""
+    notify_soon(_("An answer waits for your approval. Open Recollect to decide."))
 
 
 def _command(text: str) -> list[str] | None:

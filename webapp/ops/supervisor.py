@@ -36,7 +36,7 @@ from store.core.keys import box_of, handing
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
 from webapp.ops.control import only_one, web_address
-from webapp.ops.notification import notify, trouble
+from webapp.ops.notification import notify_soon, trouble
 from webapp.security.access import check_address, launch_link, listen
 
 STEADY_S = 60.0
@@ -289,7 +289,7 @@ class Supervisor:
                 self.tell(sentence)
         elif sentence and not self._is_shown and now_s - self._trouble_s >= _LASTING_S:
             self._is_shown = True
-            _notify(sentence)
+            notify_soon(sentence)
 
     def _ended(self, part: Part, code: int, now_s: float) -> None:
         problem = self._unusable()
@@ -297,8 +297,7 @@ class Supervisor:
             part.process = None
             sentence = f"{part.name} ended and is not started again: {problem}"
             self.tell(sentence)
-            _notify(sentence)
-            return
+            return notify_soon(sentence)
         how = part.how(code)
         pause_s = part.pause_s(now_s)
         part.due_s = now_s + pause_s
@@ -311,7 +310,7 @@ class Supervisor:
                 f"({how}) and is started again {again}. See {part.log}."
             )
         if part.quick_ends == LOUD_AFTER:
-            _notify(f"{part.name} does not work; {part.log} says why.")
+            notify_soon(f"{part.name} does not work; {part.log} says why.")
 
     def _unusable(self) -> str:
         """Why no part can work with the database until a person does something, "" where it can be used."""
@@ -349,11 +348,6 @@ def _advice(data_dir: DataDir, error: Exception) -> str:
         return advice(data_dir, error)
     except Exception as problem:  # whatever a backup says of itself, the other parts go on
         return f"The backups could not be read: {problem}."
-
-
-def _notify(sentence: str) -> None:
-    """Nobody waits for a desktop."""
-    threading.Thread(target=notify, args=(sentence,), name="notify", daemon=True).start()
 
 
 @contextmanager

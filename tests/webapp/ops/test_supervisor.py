@@ -132,7 +132,7 @@ def test_what_needs_a_person_is_told_at_once_and_shown_on_the_desktop_where_it_l
 ) -> None:
     own, said = supervise()
     shown: list[str] = []
-    monkeypatch.setattr(supervisor, "_notify", shown.append)
+    monkeypatch.setattr(supervisor, "notify_soon", shown.append)
     for looks, sentence in enumerate(("", "full", "full", "full", "", "full", "other", "other")):
         monkeypatch.setattr(supervisor, "trouble", lambda *_, sentence=sentence: sentence)
         own._look_for_trouble(looks * supervisor._LASTING_S)

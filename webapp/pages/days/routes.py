@@ -109,13 +109,13 @@ def export(on: date) -> Response:
 
 def _markdown(day: DailySummary, document: DayAnswer) -> str:
     zone, origin = ZoneInfo(day.zone), request.host_url.rstrip("/")
-    lines = [f"# {formats.escape(day.text.split(chr(10), 1)[0])}", ""]
+    lines = [f"# {formats.escaped(day.text.split(chr(10), 1)[0])}", ""]
     for hour in document.hours:
         for point in hour.points:
             at = when(point.timestamp, zone)
-            lines.append(f"- {at} {formats.escape(point.text)}")
+            lines.append(f"- {at} {formats.escaped(point.text)}")
             for evidence in point.evidence:
-                quoted = f"“{formats.escape(evidence.quote)}” - " if evidence.quote else ""
+                quoted = f"“{formats.escaped(evidence.quote)}” - " if evidence.quote else ""
                 lines.append(f"  - {quoted}[frame {evidence.frame_id}]({origin}{evidence.frame_url})")
     if day.source == "model":
         whose = _("Made by Recollect for %(zone)s, in the words of a chat model.", zone=day.zone)
