@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from flask import Response, request
 from werkzeug.wrappers import Response as BaseResponse
 
+from store.backup.export import escaped
 from store.core import preferences, times
 from store.core.preferences import DayClock, day_clock
 from store.core.translation import gettext as _
@@ -20,7 +21,6 @@ from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import day_named, number
 from webapp.core.services import Viewer, services, viewer
-from webapp.exports import formats
 from webapp.exports.files import download
 from webapp.exports.pack import when
 from webapp.pages.days.insights import insights_of
@@ -109,13 +109,13 @@ def export(on: date) -> Response:
 
 def _markdown(day: DailySummary, document: DayAnswer) -> str:
     zone, origin = ZoneInfo(day.zone), request.host_url.rstrip("/")
-    lines = [f"# {formats.escaped(day.text.split(chr(10), 1)[0])}", ""]
+    lines = [f"# {escaped(day.text.split(chr(10), 1)[0])}", ""]
     for hour in document.hours:
         for point in hour.points:
             at = when(point.timestamp, zone)
-            lines.append(f"- {at} {formats.escaped(point.text)}")
+            lines.append(f"- {at} {escaped(point.text)}")
             for evidence in point.evidence:
-                quoted = f"“{formats.escaped(evidence.quote)}” - " if evidence.quote else ""
+                quoted = f"“{escaped(evidence.quote)}” - " if evidence.quote else ""
                 lines.append(f"  - {quoted}[frame {evidence.frame_id}]({origin}{evidence.frame_url})")
     if day.source == "model":
         whose = _("Made by Recollect for %(zone)s, in the words of a chat model.", zone=day.zone)
