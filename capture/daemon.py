@@ -33,6 +33,7 @@ from capture.status import (
 from capture.windows.idle import Activity, ActivitySource
 from capture.windows.protocol import Identity, WindowSource, is_locker_shown
 from capture.windows.toolbars import OrdinaryWindows
+from store.core.allocator import trim_freed_memory
 from store.core.settings import CaptureSettings
 from store.core.translation import N_
 from store.spool.process_state import CaptureState
@@ -116,6 +117,7 @@ class Daemon:
         self._excluded = Verdict()  # why nothing of the last look was kept, when privacy decided so
         self._lapses = LapseWatch(self._clock, max(_STALLED_S, 3 * self.cadence_s))
         self._flushed_s = self._clock.monotonic_s()
+        self._kept = self._trimmed = 0  # frames, at the last report and when memory was given back
 
     @property
     def cadence_s(self) -> float:
@@ -152,6 +154,17 @@ class Daemon:
         if since_s >= FLUSH_EVERY_S or (has_changed and since_s >= _FLUSH_AT_MOST_EVERY_S):
             self._flushed_s = now_s
             self.recorder.flush(self._clock.now_ms())
+            self._trim()
+
+    def _trim(self) -> None:
+        """Give back what encoding took, a third of the memory, when no frame was kept between two reports.
+
+        While frames come, a look would have to ask for it again, which costs as much as the look.
+        """
+        before, self._kept = self._kept, self.recorder.kept
+        if self._kept == before != self._trimmed:
+            self._trimmed = before
+            trim_freed_memory()
 
     def close(self) -> None:
         """Write what is under way, report every look, let go of the display."""

@@ -27,6 +27,7 @@ from engines.embeddings.protocol import (
     WordEmbedder,
     open_embedder,
 )
+from store.core import allocator
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.settings import EmbeddingSettings
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 OPEN_AGAIN_S = 60.0
 _REMEMBERED = 256
 _WARM_AFTER_S = 1.5
+_REST_AFTER_S = 60.0
 _REMEMBERED_WORDS = 4_096  # 1 kB each
 SAME_MEANING = 0.55
 """Cosine of words that mean the same: a word and its translation mostly have 0.6 to 0.9."""
@@ -69,6 +71,7 @@ class QueryEmbedder:
         self._next_open_s = 0.0
         self._lock = threading.Lock()
         self._is_warm = False
+        self._resting: threading.Timer | None = None
         # The pages of one search ask the same again; the text itself is not kept.
         self._known: OrderedDict[bytes, tuple[npt.NDArray[np.floating], str]] = OrderedDict()
         self._words: OrderedDict[bytes, npt.NDArray[np.float16]] = OrderedDict()
@@ -105,14 +108,12 @@ class QueryEmbedder:
             return RetrievalQuery(text, *self._known[key], likeness=likeness)
 
     def warm(self) -> None:
-        """Have a thread load the models of this process, once, a moment from now: the first question would
-        wait for them, and the page that is drawn now should not.
+        """Have a thread load the models of this process a moment from now, unless they are there: the first
+        question would wait for them, and the page that is drawn now should not.
         """
         if not (self._is_warm or self.is_off):
             self._is_warm = True
-            loading = threading.Timer(_WARM_AFTER_S, self._warm)
-            loading.daemon = True
-            loading.start()
+            _started(_WARM_AFTER_S, self._warm)
 
     def _warm(self) -> None:
         if self._is_local():  # an endpoint is sent nothing
@@ -195,12 +196,25 @@ class QueryEmbedder:
             if self._embedder is not None:
                 self._embedder.close()
             self._embedder = None
+            if self._resting is not None:
+                self._resting.cancel()
+
+    def _rest(self) -> None:
+        """Asked every minute from the first use on, until the models are let go."""
+        with self._lock:
+            self._resting = None
+            if allocator.rest(self._embedder):
+                self._is_warm = False
+            elif self._embedder is not None:
+                self._resting = _started(_REST_AFTER_S, self._rest)
 
     def _ready(self) -> Embedder | None:
         """None until it may be opened again. Raises `EmbeddingError` and `StoreError`."""
         if self._embedder is None and time.monotonic() >= self._next_open_s:
             self._embedder = self._open()
             self.problem = ""
+        if self._embedder is not None and self._resting is None:
+            self._resting = _started(_REST_AFTER_S, self._rest)
         return self._embedder
 
     def _lost(self, error: EmbeddingError | StoreError) -> None:
@@ -215,6 +229,13 @@ class QueryEmbedder:
         if self.problem != problem:
             log.warning("search by meaning is unavailable: %s", problem)
         self.problem = problem
+
+
+def _started(after_s: float, action: Callable[[], None]) -> threading.Timer:
+    timer = threading.Timer(after_s, action)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def _key(text: str) -> bytes:

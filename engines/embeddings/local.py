@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Sequence
 from functools import cache
 
@@ -34,6 +35,7 @@ _OTHER = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f]")
 _KNOWN = re.compile(r"[\u0400-\u04ff\u0600-\u06ff\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # The languages of the multilingual encoder in Latin letters, but for English.
 _LATIN_LANGUAGES = ("de", "fr", "es", "it", "pt", "nl", "pl", "tr")
+_IDLE_S = 600.0  # loading both again takes a second
 _LEAST_LETTERS = 1.7
 """Letters of a piece on average: text of any of the languages has about three. Of 1,527 words on foreign
 screens none had fewer than 1.75, of eight pairs of words hit at random none more than 1.63.
@@ -41,7 +43,7 @@ screens none had fewer than 1.75, of eight pairs of words hit at random none mor
 
 
 class LocalEmbedder:
-    """One thread of arithmetic; the second model is loaded with the first text that needs it."""
+    """One thread of arithmetic. A model is loaded with the first text that needs it."""
 
     def __init__(self, options: EmbedderOptions | None = None) -> None:
         chosen = options.model if options else ""
@@ -58,14 +60,14 @@ class LocalEmbedder:
         self.dimension = self._english.dimension
         self._alignment = Alignment() if self._is_multilingual else None
         self._others: MultilingualEncoder | None = None
-        self._using = threading.Lock()
+        self._using = threading.RLock()
+        self._used_s = time.monotonic()
+        self._is_closed = False
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Each text by the model of its language."""
         with self._using:
-            english, alignment = self._english, self._alignment
-            if english is None:
-                raise EmbeddingError("the embedder was closed")
+            english, alignment = self._minilm(), self._alignment
             if alignment is None:
                 return english.embed(texts)
             vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -80,23 +82,44 @@ class LocalEmbedder:
     def embed_words(self, words: Sequence[str]) -> Vectors:
         """All by the multilingual encoder, where it is installed: of one word the language is not known."""
         with self._using:
-            if self._english is None:
-                raise EmbeddingError("the embedder was closed")
+            english = self._minilm()
             if self._alignment is None:
-                return self._english.embed(words)
+                return english.embed(words)
             return self._alignment.centred_words(self._multilingual().embed(words))
 
     def reads(self, text: str) -> bool:
         """Whether its words, or most of its letters, are of a writing that one of the models saw."""
         if _is_latin(text):
-            return self._english is None or not _is_spelt_out(text, self._english)
+            return self._is_closed or not _is_spelt_out(text, self._minilm())
         return self._is_multilingual and 2 * len(_KNOWN.findall(text)) > len(_OTHER.findall(text))
+
+    def _minilm(self) -> MiniLM:
+        """To be asked for before each use of either model. Raises `EmbeddingError` once it is closed."""
+        with self._using:
+            if self._is_closed:
+                raise EmbeddingError("the embedder was closed")
+            self._used_s = time.monotonic()
+            self._english = self._english or MiniLM()
+            return self._english
 
     def _multilingual(self) -> MultilingualEncoder:
         self._others = self._others or MultilingualEncoder()
         return self._others
 
+    def rest(self) -> bool:
+        """Let go of the models if none was used for minutes; whether it did."""
+        with self._using:
+            is_let_go = self._english is not None and time.monotonic() - self._used_s >= _IDLE_S
+            if is_let_go:
+                self._let_go()
+            return is_let_go
+
     def close(self) -> None:
+        with self._using:
+            self._is_closed = True
+            self._let_go()
+
+    def _let_go(self) -> None:
         self._english = None
         if self._others is not None:
             self._others.close()

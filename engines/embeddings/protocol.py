@@ -68,7 +68,11 @@ class EmbedderOptions:
 
 
 class Embedder(Protocol):
-    """Makes vectors of one model. Safe to use from several threads, one call at a time."""
+    """Makes vectors of one model. Safe to use from several threads, one call at a time.
+
+    It may have ``rest()``, called while nothing is embedded, which lets go of what it can load again and says
+    whether it did.
+    """
 
     name: str
     """The model, as it is stored with its vectors; another name means vectors made anew."""

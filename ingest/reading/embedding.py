@@ -32,6 +32,7 @@ from ingest.core.step_loop import StepLoop
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import chunking
 from ingest.reading.chunking import Chunk
+from store.core import allocator
 from store.core.database import Database
 from store.core.translation import N_
 from store.egress.egress_log import EgressRecorder, RequestContext
@@ -113,6 +114,10 @@ class EmbeddingLoop(StepLoop):
     def on_surprise(self, sentence: str) -> None:
         """Words are still found, health tells, and the embedder is opened anew."""
         self._lose_embedder(sentence)
+
+    def rest(self) -> None:
+        allocator.rest(self._embedder)
+        super().rest()
 
     def _next(self, embedder: Embedder) -> tuple[Kind, list[int]]:
         """Things of one kind that wait, of the first kind of which some do."""

@@ -32,7 +32,7 @@ from ingest.reading.backlog import Backlog
 from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader
 from ingest.reading.page_text import Told, told_of
 from ingest.reading.secret_masking import open_mask
-from store.core.allocator import trim_freed_memory
+from store.core import allocator
 from store.core.database import Database
 from store.core.errors import MediaGone, NotFound, StoreBusy
 from store.core.paths import replace_file
@@ -109,9 +109,7 @@ class ReaderLoop(StepLoop):
         self._stats.error(sentence)
 
     def rest(self) -> None:
-        let_go = getattr(self._engine, "rest", None)
-        if let_go and let_go():
-            trim_freed_memory()
+        allocator.rest(self._engine)
         self._backlog.wait(self.idle_s)
 
     def _ready_reader(self) -> IncrementalReader | None:

@@ -22,6 +22,15 @@ def trim_freed_memory() -> None:
     _call("malloc_trim", 0)
 
 
+def rest(engine: object) -> bool:
+    """Have an engine that can do so let go of what it has not used for minutes; whether it did."""
+    let_go = getattr(engine, "rest", None)
+    is_let_go = bool(let_go and let_go())
+    if is_let_go:
+        trim_freed_memory()
+    return is_let_go
+
+
 def _call(function: str, *arguments: int) -> None:
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
     if hasattr(libc, function):  # another library than glibc has its own ways

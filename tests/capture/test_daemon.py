@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from capture import daemon
 from capture.core.errors import DisplayLost, NoDisplay, SourceFailed
 from capture.core.geometry import Rect
 from capture.screens.protocol import Pixels
@@ -136,6 +137,21 @@ def test_flush_reports_every_ten_seconds(bench: Bench) -> None:
     done = bench.finish()
     assert sum(report.looks for report in done.reports) == 60
     assert done.is_balanced
+
+
+def test_memory_of_encoding_is_given_back_once_when_no_more_frames_come(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trimmed: list[int] = []
+    monkeypatch.setattr(daemon, "trim_freed_memory", lambda: trimmed.append(len(trimmed)))
+    bench.note_activity.activity = Activity(idle_s=3600)  # so that no frame is kept now and then
+    bench.look(60)  # 30 s
+    assert len(trimmed) == 1
+    bench.show(screen(seed=7))
+    bench.look(2)
+    assert len(trimmed) == 1
+    bench.look(60)
+    assert len(trimmed) == 2
 
 
 # -- monitors -----------------------------------------------------------------------------------

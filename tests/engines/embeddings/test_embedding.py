@@ -86,6 +86,18 @@ def test_closed_twice_it_embeds_no_more(embedder: Embedder) -> None:
         embedder.embed(["text"])
 
 
+def test_models_not_used_for_minutes_are_let_go_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = local.LocalEmbedder()
+    before = both.embed(["the login system", "价格 42"])
+    assert not both.rest()
+    monkeypatch.setattr(local, "_IDLE_S", 0.0)
+    assert both.rest()
+    assert not both.rest()
+    assert np.array_equal(both.embed(["the login system", "价格 42"]), before)
+    both.close()
+    assert not both.rest()
+
+
 # -- opening ------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from ingest.reading.backlog import Backlog
 from ingest.reading.reader import DEATHS, RETRY_AFTER_MS, CrashGuard, ReaderLoop
 from ingest.reading.secret_masking import Mask
 from ingest.worker.assembly import engine_of
-from store.core import preferences
+from store.core import allocator, preferences
 from store.core.settings import PrivacySettings, Settings
 from store.frames import frames
 from store.frames.frames import FrameRow
@@ -339,7 +339,7 @@ def test_memory_is_given_back_when_the_engine_let_go_of_models(
     store_frame(home.database, home.data_dir)
     desk = Desk(home, opener(engine))
     desk.loop.idle_s = 0
-    monkeypatch.setattr(reader, "trim_freed_memory", lambda: trimmed.append(len(trimmed)))
+    monkeypatch.setattr(allocator, "trim_freed_memory", lambda: trimmed.append(len(trimmed)))
     desk.loop.rest()  # before an engine was opened
     desk.work()
     desk.loop.rest()  # with one that keeps what it has
