@@ -221,7 +221,8 @@ def _identity_of(rules: RuleSet, front: WindowInfo | None, is_focused: bool) -> 
         return Identity()
     decision = rules.decide_on_screen(front.facts)
     if decision.action != "keep":
-        is_told = front.witnessed or is_told_by_toolbar(front.app_name)
+        # One that has just come is not opaque yet: nobody has seen its toolbar.
+        is_told = front.witnessed or (front.opaque and is_told_by_toolbar(front.app_name))
         is_private = decision.private == "private" or (decision.reason == "may_be_private" and is_told)
         return Identity(PRIVATE_WINDOW if is_private else HIDDEN_WINDOW, focused=is_focused)
     return Identity(front.app_name, front.window_name, front.browser_url, is_focused, front.pid)

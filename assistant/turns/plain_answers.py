@@ -518,11 +518,11 @@ def _standing_out(
     entries: Sequence[Entry], own: Mapping[str, Sequence[OwnLine]], everywhere: Counter[str]
 ) -> Quote:
     """The line of a window's frames that says most: one of many words, surely read, that came or went while
-    it was shown, and that no other window has; where none says more than the window's title, that.
+    it was shown, and that no other window has; "" where none says more than the window's title.
     """
     inside = Counter(form for entry in entries for form in _forms(own[entry.id]))
-    title = entries[0].frame.window_name or entries[0].frame.app_name or ""
-    of_title = set(tokenizer.words(title))
+    shown = entries[0].frame
+    of_title = set(tokenizer.words(shown.window_name or shown.app_name or ""))
 
     def worth(line: OwnLine) -> tuple[bool, float]:
         form = without_figures(line.text)
@@ -537,6 +537,6 @@ def _standing_out(
         if not of_title.issuperset(tokenizer.words(line.text))
     ]
     if not quotes:
-        return Quote(entries[0].id, excerpt(title, limit=MAX_QUOTE_CHARS))
+        return Quote(entries[0].id, "")
     entry_id, best = max(quotes, key=lambda quote: worth(quote[1]))
     return Quote(entry_id, excerpt(best.text.strip(), limit=MAX_QUOTE_CHARS))

@@ -21,7 +21,7 @@ _MARKDOWN = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w)|~(?=~)|&(?=#?\w+;))")
 @dataclass(frozen=True, slots=True)
 class Quote:
     """Words that stand in the frame `id` as they are here, "" where they stand in no frame; `where` is
-    Markdown by code, before them.
+    Markdown by code, before them. Without words the frame is cited alone.
     """
 
     id: str
@@ -48,7 +48,7 @@ class ExtractiveModel:
     def compose(self, items: Iterable[Item]) -> Completion:
         """JSON text ``{answer_md, evidence: [{id, quote}]}``; ``evidence`` proves every quote of it."""
         shown = list(items)
-        cited = [quote for item in shown for quote in item.quotes if quote.id]
+        cited = [quote for item in shown for quote in item.quotes if quote.id and quote.text]
         quotes = [{"id": quote.id, "quote": quote.text} for quote in cited]
         answer_md = "\n".join(line_of(item) for item in shown)
         text = json.dumps({"answer_md": answer_md, "evidence": quotes}, ensure_ascii=False)
@@ -57,7 +57,10 @@ class ExtractiveModel:
 
 def line_of(item: Item) -> str:
     """How an item stands in the answer."""
-    quoted = [f"{q.where} “{plain(q.text)}”{f' [[{q.id}]]' if q.id else ''}".strip() for q in item.quotes]
+    quoted = [
+        " ".join(filter(None, (q.where, q.text and f"“{plain(q.text)}”", q.id and f"[[{q.id}]]")))
+        for q in item.quotes
+    ]
     if not item.is_point:
         return f"{item.head}\n"
     if any(quote.where for quote in item.quotes):

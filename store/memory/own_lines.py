@@ -24,6 +24,7 @@ from store.frames import visible_windows
 from store.ocr import readings
 from store.search.sample import evenly
 from store.spool.page_text import Area
+from store.spool.queue import PAINTED_OVER
 
 _MOVED_PX = 8  # that a line which stays is read to have moved
 _MOST_TITLES = 12
@@ -56,10 +57,12 @@ class OwnText:
 
 
 def own_texts(connection: apsw.Connection, frame_ids: Sequence[int]) -> dict[int, OwnText]:
-    """Those of the frames that were read, compared with each other."""
+    """Those of the frames that were read, compared with each other; none of a painted window."""
     known: dict[str, list[tuple[str, Area]]] = {}
     by_app: dict[str, list[OwnText]] = {}
     for frame_id, app, title, reading_id, text, layout in connection.execute(_READ, (json.dumps(frame_ids),)):
+        if app in PAINTED_OVER:  # what is read there is of another window
+            continue
         windows, lines = visible_windows.windows_of(connection, frame_id), list[OwnLine]()
         top = windows.front.y if windows.front else 0
         for start, end, box, told in readings.places(layout):

@@ -163,19 +163,30 @@ def test_where_each_window_is_is_told_with_the_picture() -> None:
 
 
 @for_each(
-    ("app", "rules", "witnessed", "expected"),
+    ("app", "rules", "told", "expected"),
     [
-        ("Vault", MASKED, False, HIDDEN_WINDOW),
-        ("Chromium", RuleSet(), False, PRIVATE_WINDOW),  # its ordinary windows are known by their toolbar
-        ("Brave", RuleSet(), True, PRIVATE_WINDOW),  # by the extension
-        ("Brave", RuleSet(), False, HIDDEN_WINDOW),  # by nothing: it may be any
-        ("Chromium", RuleSet((Rule(url="bank.example"),)), False, HIDDEN_WINDOW),
+        ("Vault", MASKED, {}, HIDDEN_WINDOW),
+        (
+            "Chromium",
+            RuleSet(),
+            {"opaque": True},
+            PRIVATE_WINDOW,
+        ),  # its ordinary windows have their toolbar
+        (
+            "Chromium",
+            RuleSet(),
+            {"opaque": False},
+            HIDDEN_WINDOW,
+        ),  # it has just come: there is no toolbar yet
+        ("Brave", RuleSet(), {"witnessed": True}, PRIVATE_WINDOW),  # by the extension
+        ("Brave", RuleSet(), {}, HIDDEN_WINDOW),  # by nothing: it may be any
+        ("Chromium", RuleSet((Rule(url="bank.example"),)), {}, HIDDEN_WINDOW),
     ],
 )
 def test_a_masked_window_gives_the_frame_no_name_of_its_own(
-    app: str, rules: RuleSet, witnessed: bool, expected: str
+    app: str, rules: RuleSet, told: dict[str, bool], expected: str
 ) -> None:
-    focused = window(app, "passwords", rect=Rect(0, 0, 50, 50), witnessed=witnessed)
+    focused = window(app, "passwords", rect=Rect(0, 0, 50, 50), **told)
     found = judge(rules, MONITOR, BOTH, (focused,), (focused,))
     assert found.identity == Identity(expected, focused=True)
     assert found.visible == ()

@@ -11,6 +11,7 @@ import pytest
 from assistant.core.records import TurnFilters, TurnRequest
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer
+from store.spool.queue import PRIVATE_WINDOW
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
 from tests.stub_model import StubModel
@@ -231,6 +232,13 @@ def test_a_summary_quotes_neither_the_tabs_of_a_browser_nor_a_title(ask: Ask, af
         afternoon.show(minute, f"v{opened} x +\n{page}\n{line}", **window)
     answer_md = ask(model="extractive").answer_md
     assert all(f"Chromium “{page}” “{line}”" in answer_md for page, line in pages.items())
+
+
+def test_a_window_that_was_not_recorded_is_named_and_never_quoted(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, "a line of the window behind", app_name=PRIVATE_WINDOW, window_name=None)
+    result = ask(model="extractive")
+    assert "  - Private window (not recorded) [1]" in result.answer_md
+    assert [item.quote for item in result.evidence if item.quote] == []
 
 
 def test_a_time_when_nothing_was_recorded_is_looked_for_on_the_screens(

@@ -44,6 +44,6 @@ quotes = st.builds(Quote, st.integers(1, 99).map(lambda n: f"e{n}"), st.text("ab
 def test_every_mark_has_its_quote(items: list[Item]) -> None:
     answer = compose(*items)
     assert answer == compose(*items)
-    assert len(answer["evidence"]) == sum(len(item.quotes) for item in items)
+    assert len(answer["evidence"]) == sum(bool(quote.text) for item in items for quote in item.quotes)
     for item in answer["evidence"]:
         assert f"[[{item['id']}]]" in answer["answer_md"]
