@@ -122,10 +122,11 @@ def marked(
 def _count(tally: Tally, sentence: Mapping[str, Any], text: str, at: int, claims: Sequence[Claim]) -> None:
     is_true = sentence["truth"] == "true"
     kind = "true" if is_true else sentence["kind"]
-    # That a sentence has no source is told of one with an unknown id, too, quietly when it names nothing.
+    # That a sentence has no source is told of one with an unknown id or a frame without text, too, quietly
+    # when it names nothing.
     is_flagged = any(
         claim.state == "not_on_frame"
-        or (claim.state == "no_source" and (claim.missing or kind == "unknown_id"))
+        or (claim.state == "no_source" and (claim.missing or kind in ("unknown_id", "foreign_id")))
         for claim in claims
     )
     tally.counted[kind] += 1

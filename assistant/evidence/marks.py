@@ -4,7 +4,8 @@
 cited        the sentence cites frames; its words that stand there are its `on_frame`
 not_on_frame a quote given for it, or a quotation, figure, date, time, address or name in it, stands
              on none of the frames it cites, or in another row of a table than it names: `missing`
-no_source    it cites nothing; `missing` are its quotations, figures, dates, addresses and names
+no_source    it cites nothing, or frames without text, and tells more than their titles; `missing` are its
+             quotations, figures, dates, addresses and names
 seen         the same words, where the model was shown the picture of a cited frame: it may see what was not
              read, so they are named; quotes stay as they are
 measured     it cites nothing and tells durations and counts that code worked out
@@ -23,7 +24,14 @@ from types import MappingProxyType
 
 from assistant.core.records import Claim, ClaimState, EvidenceItem, OnFrame
 from assistant.core.strings import own_sentences
-from assistant.evidence.particulars import Particular, Screen, is_in_signs, particulars, pieces_of
+from assistant.evidence.particulars import (
+    Particular,
+    Screen,
+    is_in_signs,
+    particulars,
+    pieces_of,
+    whole_names,
+)
 from assistant.evidence.underlined import underlined
 from assistant.language.small_words import language_of
 from assistant.language.statements import CITATION, Statement, plain, split_statements
@@ -76,11 +84,13 @@ def check(
         shown = {n: screens[n] for n in cited if n in screens}
         in_pictures = tuple(n for n in cited if n in seen)
         wrong = wrong_in.get(at, [])
-        absent = _missing(said, found, shown, given, language) if shown else []
+        absent = _missing(said, found, shown.values(), given, language) if shown else []
         state, missing = _cited_state(absent, wrong, in_pictures), [*wrong, *(each.text for each in absent)]
         if not cited:
             beside = [screens[n] for n in on_line[answer_md.rfind("\n", 0, statement.start)] if n in screens]
             state, missing = _uncited(said, found, given, beside)
+        elif shown and not (wrong or in_pictures) and all(screen.is_blank for screen in shown.values()):
+            state, missing = _of_titles(said, found, given, shown.values())
         place, right = (statement.start, statement.end), right_in.get(at, ())
         stands = underlined(said, statement.start, found, shown, right, language) if not missing else ()
         on_frame = tuple(stands)
@@ -128,7 +138,7 @@ def _cited_state(
 
 
 def _uncited(
-    said: str, found: Sequence[Particular], facts: MeasuredFacts, beside: Sequence[Screen]
+    said: str, found: Sequence[Particular], facts: MeasuredFacts, beside: Collection[Screen]
 ) -> tuple[ClaimState, list[str]]:
     """What a sentence that cites nothing is; what stands on a frame cited `beside` it is not missing."""
     # The first word has a capital in any case.
@@ -137,6 +147,15 @@ def _uncited(
         return "measured", []
     told = [each for each in found if not each.is_weak]
     return "no_source", [each.text for each in told if not any(screen.has(each) for screen in beside)]
+
+
+def _of_titles(
+    said: str, found: Sequence[Particular], facts: MeasuredFacts, shown: Collection[Screen]
+) -> tuple[ClaimState, list[str]]:
+    """What a sentence is that cites frames without text: it rests on their titles, or on nothing."""
+    state, missing = _uncited(said, found, facts, shown)
+    stands = any(screen.has(each) for each in found for screen in shown)
+    return ("cited" if state == "no_source" and stands and not missing else state), missing
 
 
 def _cited(text: str) -> list[int]:
@@ -163,39 +182,48 @@ def _by_sentence(
 def _missing(
     said: str,
     found: Sequence[Particular],
-    shown: Mapping[int, Screen],
+    shown: Collection[Screen],
     facts: MeasuredFacts,
     language: str,
 ) -> list[Particular]:
     """What stands on no frame."""
     bare = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
-    altered = [each for screen in shown.values() for each in screen.altered_names(bare)]
+    altered = [each for screen in shown for each in screen.altered_names(bare)]
+    absent = [each for each in altered if not any(screen.has_text(each.text) for screen in shown)]
+    absent += [each for each in whole_names(bare, found, language) if _is_mixed(each, shown)]
     told = [each for each in found if not each.is_weak]
-    stands = [any(_stands(screen, each, bare) for screen in shown.values()) for each in told]
+    stands = [any(_stands(screen, each, bare) for screen in shown) for each in told]
     numbers = [each.value for each, here in zip(told, stands, strict=True) if here and each.value]
-    return [
-        each
-        for each, here in zip(told, stands, strict=True)
-        if not (
-            here
-            or (each.value is not None and (facts.tell(each.value, said) or _is_sum(each.value, numbers)))
-            or (
-                not is_in_signs(said, language)
-                and any(screen.writes_otherwise(each) for screen in shown.values())
-            )
-        )
-    ] + [each for each in altered if not any(screen.has_text(each.text) for screen in shown.values())]
+    may_differ = not is_in_signs(said, language)
+    for each in (each for each, here in zip(told, stands, strict=True) if not here):
+        if each.value:
+            follows = facts.tell(each.value, said) or _is_sum(each.value, numbers, shown)
+        else:
+            follows = may_differ and any(screen.writes_otherwise(each) for screen in shown)
+        if not follows:
+            absent.append(each)
+    return sorted(absent, key=lambda each: each.start)
 
 
-def _is_sum(value: Value, stand: Iterable[Value]) -> bool:
-    """Whether a number is the sum or the difference of two others of its sentence, which `stand`."""
+def _is_mixed(name: Particular, shown: Iterable[Screen]) -> bool:
+    """Whether the two parts of a name stand in others, and in none together."""
+    stand = {screen.has_together(name) for screen in shown}
+    return False in stand and True not in stand
+
+
+def _is_sum(value: Value, stand: Iterable[Value], shown: Iterable[Screen]) -> bool:
+    """Whether a number follows from others: from two of its sentence, which `stand`, or from a column."""
+    if value.kind != "number":
+        return False
     numbers = [each.readings for each in stand if each.kind == "number"]
-    return value.kind == "number" and any(
-        not value.readings.isdisjoint((a + b, abs(a - b)))
+    told = {
+        each
         for one, other in combinations(numbers, 2)
         for a in one
         for b in other
-    )
+        for each in (a + b, abs(a - b))
+    }
+    return not value.readings.isdisjoint(told) or any(screen.has_sum(value) for screen in shown)
 
 
 def _stands(screen: Screen, each: Particular, bare: str) -> bool:

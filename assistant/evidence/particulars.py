@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property, lru_cache, partial
+from itertools import pairwise
 from typing import Literal
 
 from assistant.core.texts import CJK, UNSPACED
 from assistant.evidence import quotes
 from assistant.evidence.layout import CELL
-from assistant.evidence.sign_names import Signs, family_names, shared
+from assistant.evidence.sign_names import Signs, family_names
 from assistant.evidence.sounds import sounds_like
+from assistant.evidence.whole_names import ADDRESSES, DECLINED, is_case, is_part, runs, stand_together
 from assistant.language import cldr
 from assistant.language.shown_values import Shown
 from assistant.language.small_words import (
@@ -46,22 +49,6 @@ SHORT_NAME = 3
 
 ENDING = 2
 """So many letters a name may have more in one text than in the other: "Anna's", "Wagners"."""
-
-_CODES = "az be bs cs el et eu fi hr hu hy is ka kk ky la lt lv mn pl ro ru sk sl sq sr tk tr uk uz"
-DECLINED = frozenset(_CODES.split())
-"""Languages in which a name has cases or an article at its end (WALS, features 49A and 51A). There it is
-compared with names by its beginning.
-"""
-
-MOST_ENDING, ENDINGS_OF_SHORT, ENDINGS_OF_LONG = 2, 3, 7
-"""Letters behind what two forms of a name share: of the shorter form, and of both together, where the shorter
-has up to `LONG_NAME` letters, and where it has more. "Anny" is "Anna" and "Weberowa" "Weber"; "Marek" is not
-"Marta".
-"""
-LONG_NAME = 6
-
-WHOLE_ENDING = 4
-"""Letters behind the whole of a longer name: "Gmailissa" is "Gmail"."""
 
 _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
@@ -114,6 +101,20 @@ def particulars(sentence: str, language: str) -> list[Particular]:
     return sorted(found, key=lambda particular: particular.start)
 
 
+def whole_names(said: str, found: Iterable[Particular], language: str) -> Iterator[Particular]:
+    """The names of two parts of a sentence. One is weak whose first part has its capital from its place."""
+    names = {each.start for each in found if each.kind == "name" and not each.is_weak}
+    words = [word for word in _WORD.finditer(_without_signs(said)) if len(word[0]) >= SHORT_NAME]
+    rows = [_is_row(*pair, said) and said[pair[0].end() : pair[1].start()] == " " for pair in pairwise(words)]
+    for (first, last), is_row, goes_on in zip(pairwise(words), rows, [*rows[1:], False], strict=False):
+        opens = is_row and _opens(said, first.start())
+        if not is_row or last.start() not in names or (opens and goes_on):
+            continue
+        if not is_plain(first[0], language) and first[0].casefold() not in ADDRESSES:
+            start, end = first.start(), last.end()
+            yield Particular(start, end, "name", said[start:end], is_weak=opens, language=language)
+
+
 def is_in_signs(sentence: str, language: str) -> bool:
     """Whether a sentence of an answer in a `language` is in Han or kana, and not only copies such words."""
     signs = 0 if sentence.isascii() else len("".join(_CJK_RUN.findall(sentence)))
@@ -157,12 +158,17 @@ def _values(text: str, language: str) -> Iterator[Particular]:
 
 
 def _names(text: str, sentence: str, language: str, has_signs: bool) -> Iterator[Particular]:
-    words = list(_WORD.finditer(_CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)))
+    words = list(_WORD.finditer(_without_signs(text)))
     for at, found in enumerate(words):
         leads = at + 1 < len(words) and _is_row(found, words[at + 1], sentence)
         if found[0][0].isupper() and _may_name(found[0], leads, language):
             is_sure = has_signs or _is_name(words, at, leads, sentence, language)
             yield Particular(*found.span(), "name", found[0], is_weak=not is_sure, language=language)
+
+
+def _without_signs(text: str) -> str:
+    """A text, as long as it was, without Han and kana."""
+    return _CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)
 
 
 def _may_name(word: str, leads: bool, language: str) -> bool:
@@ -277,6 +283,41 @@ class Screen:
         text = "".join(self.texts[:1])
         return len(_LATIN_LETTER.findall(text)), len(_OTHER_LETTER.findall(text))
 
+    def has_together(self, name: Particular) -> bool | None:
+        """Whether the two parts of a name stand together here; None where nobody knows."""
+        if any(True for text in self.texts for _ in quotes.places(text, name.text)):
+            return True
+        first, last = (bare(_ENDING.sub("", part)) for part in name.text.split(" "))
+        may_be_role = name.is_weak and any(is_part(first, word, name.language) for word in self._words)
+        together = stand_together(first, last, self._whole_names, name.language)
+        return together or (None if may_be_role else together)
+
+    @cached_property
+    def _whole_names(self) -> list[list[str]]:
+        texts = (*self.texts[:1], *self.texts[-1:], *self.titles)
+        return [run for text in texts for run in runs(text)]
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether no text was read here."""
+        return not any(map(str.strip, self.texts))
+
+    def has_sum(self, value: Value) -> bool:
+        """Whether a number, but no small one, is the sum of a column or of two neighbours in it."""
+        return max(value.readings) > COUNTED and not value.readings.isdisjoint(self._sums)
+
+    @cached_property
+    def _sums(self) -> set[Decimal]:
+        columns: dict[tuple[int, int], list[Set[Decimal]]] = {}
+        for row in (row for row in self._cells if len(row) > 1):
+            for at, cell in enumerate(row):
+                if figures := _shown_in(cell).written:
+                    columns.setdefault((len(row), at), []).append(figures)
+        chosen = [list(map(choose, column)) for column in columns.values() for choose in (max, min)]
+        return {
+            sum(each, Decimal()) for column in chosen for each in (column, *pairwise(column)) if len(each) > 1
+        }
+
     def altered_names(self, sentence: str) -> Iterator[Particular]:
         """Names in Han or kana that a sentence has otherwise than the screen."""
         for start, end in self._signs.altered(sentence):
@@ -360,7 +401,7 @@ class Screen:
     def _has_otherwise(self, name: Particular) -> bool:
         """Whether a name stands here in another case or language."""
         form, declines = _JOINTS.split(bare(name.text))[0], name.language in DECLINED
-        if declines and any(_is_form(form, word) for word in self._names.get(form[:SHORT_NAME], ())):
+        if declines and any(is_case(form, word) for word in self._names.get(form[:SHORT_NAME], ())):
             return True
         words = (word for words in self._names.values() for word in words)
         may_differ = declines or name.language not in self._languages
@@ -440,15 +481,6 @@ def _by_head(words: Iterable[str]) -> dict[str, set[str]]:
     for word in words:
         by_head.setdefault(word[:SHORT_NAME], set()).add(word)
     return by_head
-
-
-def _is_form(word: str, other: str) -> bool:
-    """Whether two words may be forms of one name."""
-    same, (shorter, longer) = shared(word, other), sorted((len(word), len(other)))
-    if shorter == same > SHORT_NAME and longer - same <= WHOLE_ENDING:
-        return True
-    most = ENDINGS_OF_LONG if shorter > LONG_NAME else ENDINGS_OF_SHORT
-    return same >= SHORT_NAME and shorter - same <= MOST_ENDING and shorter + longer - 2 * same <= most
 
 
 def _stems(word: str) -> Iterator[str]:

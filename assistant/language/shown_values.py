@@ -30,6 +30,8 @@ LONG_NUMBER = 7
 """Digits of a number that nobody counts by, and that is written in parts."""
 HUNDREDTHS = (100, Decimal("0.01"))
 """What a fraction may count in another place: cents and percent."""
+THOUSANDTHS = 3
+"""Digits behind a point that may part thousands: "20,000" is no part of "20 April"."""
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _DAY_BEHIND = re.compile(r"[.,]?\s{1,2}(\d{1,2})(?![\d:/]|[.,]\d)")
 _DAY_BEFORE = re.compile(r"(?<![\d:/.,-])(\d{1,2})日?[\s(（]{0,2}\Z")
@@ -47,12 +49,12 @@ class Shown:
 
     def __init__(self, texts: Iterable[str], moment: str = "") -> None:
         self.numbers: set[Decimal | int] = set()
-        self._parts: set[Decimal | int] = set()  # of dates
+        self._parts: set[Decimal | int] = set()  # of dates and clock times
         self.days: set[Day] = set()
         self.clocks: set[int] = set()
         self.weekdays: set[int] = set()
         self._texts = tuple(texts)
-        self._written: set[Decimal] = set()
+        self.written: set[Decimal] = set()
         self._moment = datetime.fromisoformat(moment[:16]) if moment else None
         for text in self._texts:
             flat = flattened(text)
@@ -72,7 +74,7 @@ class Shown:
     def writes(self, value: Value) -> bool:
         """Whether a value stands here as itself: a number not as a part of a date or of a clock time."""
         is_number = value.kind == "number"
-        return not value.readings.isdisjoint(self._written) if is_number else self._reads(value)
+        return not value.readings.isdisjoint(self.written) if is_number else self._reads(value)
 
     def _is_of_moment(self, value: Value) -> bool:
         if (now := self._moment) is None:
@@ -94,7 +96,9 @@ class Shown:
             return bool(value.readings & self.weekdays)
         if any(len(str(number)) >= LONG_NUMBER and str(number) in self._runs for number in value.readings):
             return True
-        shown = [self.numbers, self._parts, self._hours_of_half]
+        shown: list[Set[Any]] = [self.numbers]
+        if all(reading.as_tuple().exponent > -THOUSANDTHS for reading in value.readings):
+            shown += [self._parts, self._hours_of_half]
         if value.kind == "spelled":
             shown.append(self._whole_and_rest)
         said = {
@@ -114,8 +118,9 @@ class Shown:
     @cached_property
     def _whole_and_rest(self) -> frozenset[int]:
         """Both sides of the point of figures: in words they are two numbers."""
-        whole = {int(number) for number in self.numbers}
-        return frozenset(whole | {int(number * 100 % 100) for number in self.numbers if number % 1})
+        numbers = self.numbers | self._parts
+        whole = {int(number) for number in numbers}
+        return frozenset(whole | {int(number * 100 % 100) for number in numbers if number % 1})
 
     @cached_property
     def _spelled_numbers(self) -> frozenset[Any]:
@@ -172,7 +177,7 @@ class Shown:
             runs = [int(run) for run in _DIGITS.findall(written)]
             if value.kind == "number":
                 self.numbers |= value.readings
-                self._written |= value.readings
+                self.written |= value.readings
                 if re.search(SPACE, written):  # it may be two columns
                     self.numbers |= set(runs)
                 if _POINTED_CLOCK.fullmatch(written):
@@ -201,7 +206,7 @@ class Shown:
         """Clock times, with their hours as numbers, and as they are written with a point."""
         self.clocks |= clocks
         for hour, past in (divmod(clock, 60) for clock in clocks):
-            self.numbers |= {hour, hour % 12 or 12, hour + Decimal(past) / 100}
+            self._parts |= {hour, hour % 12 or 12, hour + Decimal(past) / 100}
 
 
 def _in_calendar(near: date, weekdays: Set[int], of_month: int) -> Iterator[Day]:

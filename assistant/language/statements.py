@@ -26,7 +26,7 @@ _CITED = re.compile(rf"[ \t]*{CITATION.pattern}")
 _ESCAPED = re.compile(r"\\(?=[\\`*\[\]<_~&])")
 _LEAD = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+|>[ \t]?|#{1,6}[ \t]+)*(?:\[[ xX]\][ \t]+)?")
 _CONTINUED = re.compile(r"\n[ \t]*(?:>[ \t]?)*")
-_PAIRS = ["“”", "„“", "„”", "«»", "»«", "‹›", "「」", "『』", "《》", '""', "``"]
+_PAIRS = ["“”", "„“", "„”", "””", "«»", "»«", "‹›", "「」", "『』", "《》", '""', "``"]
 QUOTED = re.compile(
     "|".join(rf"{re.escape(pair[0])}[^{re.escape(pair)}\n]{{1,400}}{re.escape(pair[1])}" for pair in _PAIRS)
     + r"|(?<!\w)'[^'\n]{3,400}'(?!\w)|(?<!\w)‘[^‘’\n]{3,400}’(?!\w)"

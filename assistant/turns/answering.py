@@ -153,7 +153,7 @@ def _marked(
     return marks.check(
         answer_md,
         numbered,
-        {n: marks.screen_of(item, one.texts) for (n, one), item in pairs if one.texts},
+        {n: marks.screen_of(item, one.texts) for (n, one), item in pairs},
         {n: one.misquoted for n, one in numbered.items()},
         measured,
         seen_in,

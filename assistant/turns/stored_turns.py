@@ -274,7 +274,7 @@ def _claims(turn: StoredTurn, checked: Mapping[int, CheckedFrame], again: set[in
     """
     was = result(turn)
     cited = {item.n: item for item in was.evidence if item.n is not None}
-    screens = {n: marks.screen_of(cited[n], one.texts) for n, one in checked.items() if one.texts}
+    screens = {n: marks.screen_of(cited[n], one.texts) for n, one in checked.items()}
     misquoted = {
         n: (*one.misquoted, *_misquoted(n, was.claims, screens.get(n))) for n, one in checked.items()
     }

@@ -89,7 +89,7 @@ class ClaimAnswer(Answer):
     state: str = Field(
         description="cited (no more is said than that it cites frames), not_on_frame (its quote, or words "
         "of it, stand on none of the frames it cites), seen (such words, where the model was shown a "
-        "picture of such a frame), no_source (it cites nothing), measured (a duration "
+        "picture of such a frame), no_source (it cites nothing, or no text), measured (a duration "
         "or count that code worked out), from_source (it quotes what a tool returned of another source), "
         "or not_from_screen (nothing recorded was looked at for it)."
     )

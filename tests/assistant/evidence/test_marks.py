@@ -73,7 +73,7 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
         ("The invoice went to Benno Keller on Tuesday [1].", ("Benno", "Keller", "Tuesday")),
         ("It stands in other.py [1].", ("other.py",)),
         ("It moved to a quarter to twelve on 4 March [1].", ("a quarter to twelve",)),
-        ("Buyer Weber signed with Benno [1].", ("Benno",)),
+        ("Manager Weber signed with Benno [1].", ("Benno",)),
         ("Tę umowę podpisała już Anna Weberowa, a nie Jagoda [1].", ("Jagoda",)),
         ("Tę umowę podpisała już Weberina, a nie tylko Wessel [1].", ("Wessel",)),
         ("Договор подписал Шмидт [1].", ()),
@@ -487,3 +487,62 @@ def test_family_names_are_looked_for_on_screens_in_japanese(read: str, state: st
 def test_a_name_before_an_honorific_may_stand_in_other_letters(read: str, state: str) -> None:
     (claim,) = marks.check("返したのはヘンリーさんです [1]。", [1], {1: Screen([read])})
     assert claim.state == state
+
+
+NAMES = """Driver  Piotr Nowak, Bengt Lind
+Tenants: Wei Zhang og Lin Zhang
+Cc Aoife and Declan Moore
+Stone, Rebecca"""
+
+
+@for_each(
+    ("sentence", "missing"),
+    [
+        ("The driver is Piotr Nowak, and Nowak Piotr, too [1].", ()),
+        ("The driver is P. Nowak [1].", ()),
+        ("Karol Nowak drives [1].", ("Karol Nowak",)),
+        ("Madame Nowak drives [1].", ()),
+        ("We met Bengt Nowak [1].", ("Bengt Nowak",)),
+        ("租客是Lan Zhang [1]。", ("Lan Zhang",)),
+        ("It is for Aoife Moore and Rebecca Stone [1].", ()),
+        ("It is for Rebecca Moore [1].", ("Rebecca Moore",)),
+    ],
+)
+def test_the_parts_of_a_name_stand_together(sentence: str, missing: tuple[str, ...]) -> None:
+    (claim,) = marks.check(sentence, [1], {1: Screen([NAMES])})
+    assert claim.missing == missing
+
+
+SUMS = "Bus\t18 400\nBeds\t31 500\nFood\t6 900\ndue\t20. April"
+
+
+@for_each(
+    ("sentence", "missing"),
+    [
+        ("The bus and the beds are 49,900 [1].", ()),
+        ("All of it is 56,800 [1].", ()),
+        ("All of it is 57,800 [1].", ("57,800",)),
+        ("The excess is 20,000 [1].", ("20,000",)),
+        ("It is due on the 20 [1].", ()),
+        ("It says ”the beds were 31 500” [1].", ("the beds were 31 500",)),
+    ],
+)
+def test_a_figure_may_be_a_sum_and_is_no_part_of_a_date(sentence: str, missing: tuple[str, ...]) -> None:
+    (claim,) = marks.check(sentence, [1], {1: Screen([SUMS.replace("\t", "\n"), SUMS])})
+    assert claim.missing == missing
+
+
+@for_each(
+    ("sentence", "state", "missing"),
+    [
+        ("Meera wants two kilos [1].", "no_source", ()),
+        ("The oven is 412 euros, for Meera [1].", "no_source", ("412", "Meera")),
+        ("You had Firefox open at 9:15 [1].", "cited", ()),
+    ],
+)
+def test_a_frame_without_text_is_no_source_but_for_its_title(
+    sentence: str, state: str, missing: tuple[str, ...]
+) -> None:
+    blank = Screen(["", "", ""], ["Firefox"], "2027-03-01T09:15:20+01:00")
+    (claim,) = marks.check(sentence, [1], {1: blank})
+    assert (claim.state, claim.missing) == (state, missing)
