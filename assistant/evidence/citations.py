@@ -15,7 +15,7 @@ from datetime import tzinfo
 from assistant.core.records import Box, EvidenceItem, EvidenceState
 from assistant.core.strings import local_time
 from assistant.evidence import quotes
-from assistant.evidence.layout import forms
+from assistant.evidence.layout import Form, forms
 from assistant.evidence.replies import Quote
 from assistant.language.statements import CITATION
 from assistant.retrieval.retrieval import Entry
@@ -94,7 +94,7 @@ def checked(
 
 
 def _places(
-    frame: SampledFrame | FrameRow, read: Iterable[Reading], quote: str
+    frame: SampledFrame | FrameRow, read: Iterable[Form], quote: str
 ) -> Iterator[tuple[str, Sequence[Box], Sequence[Word]]]:
     """The text of the frame that a quote is, with its boxes and words; none when it stands nowhere.
 
@@ -103,10 +103,9 @@ def _places(
     for form in read:
         spans = quotes.find(form.text, quote)
         for start, end in spans:
-            words = [
-                word for line in form.lines for word in line.words if word.start < end and word.end > start
-            ]
-            yield _flat(form.text[start:end]), readings.boxes_for_span(form, start, end), words
+            lines = form.reading.lines
+            words = [word for line in lines for word in line.words if word.start < end and word.end > start]
+            yield _flat(form.text[start:end]), readings.boxes_for_span(form.reading, start, end), words
         if spans:
             return
     for place in filter(None, (frame.window_name, frame.app_name, frame.browser_url)):

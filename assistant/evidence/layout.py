@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import groupby, islice, pairwise, takewhile
 
 from store.ocr.readings import Box, Line, Reading, Word
@@ -43,23 +44,20 @@ _BEGINS = re.compile(r"[\W\d_]|[^\s:：]{1,20}[:：]")
 _ENDS = re.compile(r"[.!?:;。！？：；…][\"'“”’»」』)]*\Z")
 
 
-def forms(reading: Reading) -> tuple[Reading, ...]:
-    """A reading as it was read, by rows and by passages."""
-    by_rows = (sorted(row, key=lambda line: line.box.x) for row in _grouped(reading.lines))
-    return (
-        reading,
-        _as_read(reading, ((row, [CELL] * (len(row) - 1)) for row in by_rows)),
-        _as_read(reading, ((run, _joints(run)) for run in passages(reading.lines))),
-    )
+class Form:
+    """The text of a reading with its lines in some order, those of a group joined on one line of it."""
 
+    def __init__(self, read: Reading, groups: Iterable[tuple[Sequence[Line], list[str]]]) -> None:
+        self._read = read
+        self._parts = [part for lines, joints in groups for part in zip(lines, [*joints, "\n"], strict=True)]
+        self.text = "".join(line.text + joint for line, joint in self._parts) or read.text
 
-def _as_read(reading: Reading, groups: Iterable[tuple[Sequence[Line], list[str]]]) -> Reading:
-    """The same lines in another order, those of a group on one line of the text with its joints between."""
-    parts: list[str] = []
-    moved: list[Line] = []
-    at = 0
-    for group, joints in groups:
-        for line, joint in zip(group, [*joints, "\n"], strict=True):
+    @cached_property
+    def reading(self) -> Reading:
+        """The form as a reading; mostly its text is enough, and all else takes longer."""
+        moved: list[Line] = []
+        at = 0
+        for line, joint in self._parts:
             by = at - line.start
             # As many as there are, `replace` would take longer than all else.
             words = tuple(
@@ -67,9 +65,18 @@ def _as_read(reading: Reading, groups: Iterable[tuple[Sequence[Line], list[str]]
                 for w in line.words
             )
             moved.append(replace(line, start=at, end=line.end + by, words=words))
-            parts += [line.text, joint]
             at += len(line.text) + len(joint)
-    return replace(reading, text="".join(parts), lines=tuple(moved))
+        return replace(self._read, text=self.text, lines=tuple(moved)) if moved else self._read
+
+
+def forms(reading: Reading) -> tuple[Form, ...]:
+    """A reading as it was read, by rows and by passages."""
+    by_rows = (sorted(row, key=lambda line: line.box.x) for row in _grouped(reading.lines))
+    return (
+        Form(reading, ()),
+        Form(reading, ((row, [CELL] * (len(row) - 1)) for row in by_rows)),
+        Form(reading, ((run, _joints(run)) for run in passages(reading.lines))),
+    )
 
 
 def _joints(group: Sequence[Line]) -> list[str]:

@@ -239,7 +239,7 @@ class Screen:
             if _CJK_RUN.match(particular.text):
                 return self._signs.has_family(particular.text, particular.language)
             has_word = self.has_word(particular.text) or self._has_otherwise(particular)
-            return has_word or self._has_misread(particular.text)
+            return has_word or any(True for text in self.texts for _ in quotes.places(text, particular.text))
         return self.has_text(particular.text)
 
     def bears_out(self, sentence: str, writes_small: bool = False) -> bool:
@@ -416,24 +416,6 @@ class Screen:
     @cached_property
     def _languages(self) -> list[str]:
         return languages_of("\n".join(self.texts[:1]))
-
-    def _has_misread(self, word: str) -> bool:
-        """Whether a word stands here but for what a reading of pictures takes for each other: shapes, and
-        letters with an accent or another mark.
-        """
-        if any(True for text in self.texts for _ in quotes.places(text, word)):
-            return True
-        form = word.casefold()
-        return not form.isascii() and any(
-            len(other) == len(form)
-            and all(a == b or min(a, b) > "\x7f" for a, b in zip(form, other, strict=True))
-            for other in self._accented
-        )
-
-    @cached_property
-    def _accented(self) -> set[str]:
-        words = (word.casefold() for text in self.texts for word in _WORD.findall(text))
-        return {word for word in words if not word.isascii() and _LATIN_LETTER.match(word)}
 
     def has_word(self, word: str) -> bool:
         """Whether the parts of a word stand here, each give or take an ending of two letters."""

@@ -90,8 +90,8 @@ class Shown:
             days = (shown for days in self._all_days for shown in days)
             return any(_same_day(said, shown) for shown in days for said in value.readings)
         if value.kind == "clock":
-            clocks = (self.clocks, self._paired_hours, self._spoken_clocks)
-            return any(not value.readings.isdisjoint(shown) for shown in clocks)
+            clocks = any(not value.readings.isdisjoint(each) for each in (self.clocks, self._paired_hours))
+            return clocks or not value.readings.isdisjoint(self._spoken_clocks)
         if value.kind == "weekday":
             return bool(value.readings & self.weekdays)
         if any(len(str(number)) >= LONG_NUMBER and str(number) in self._runs for number in value.readings):
@@ -107,7 +107,7 @@ class Shown:
             for size in (1, *HUNDREDTHS)
             if size == 1 or reading % 1
         }
-        return any(not said.isdisjoint(numbers) for numbers in (*shown, self._spelled_numbers))
+        return any(not said.isdisjoint(numbers) for numbers in shown) or bool(said & self._spelled_numbers)
 
     @cached_property
     def _runs(self) -> frozenset[str]:

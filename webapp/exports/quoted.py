@@ -34,7 +34,8 @@ def unproven(reading: Reading, quote: str, boxes: set[Box], names: Sequence[str]
     for tried in ((quote,), parts):
         at, words, is_named = set[Box](), list[Word](), False
         for part in tried:
-            found = [each for form in forms(reading) for each in _places(form.text, form.lines, part, boxes)]
+            read = [form.reading for form in forms(reading)]
+            found = [each for form in read for each in _places(form.text, form.lines, part, boxes)]
             if not found and not any(quotes.find(name, part) for name in names):
                 break
             at.update(box for place, _ in found for box in place)

@@ -49,7 +49,7 @@ def frame(database: Database, data_dir: DataDir) -> FrameRow:
 def test_lines_of_one_row_are_joined_from_left_to_right() -> None:
     by_rows = forms(TORN)[1]
     assert by_rows.text.splitlines()[0] == "station group north\tdone in 41 s"
-    assert [(line.text, line.box.x) for line in by_rows.lines[:1]] == [("station group north", 0)]
+    assert [(line.text, line.box.x) for line in by_rows.reading.lines[:1]] == [("station group north", 0)]
 
 
 def test_a_quote_may_run_over_a_row_and_shows_the_words_of_the_frame(frame: FrameRow) -> None:
