@@ -9,6 +9,7 @@ no capitals, and names in them are not compared. In languages whose names declin
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ _OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u02af]")
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
 _MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
+_CLAUSE = re.compile(r"(?:[^\n,;，；、。]|[,;](?! ))+")
 _OPENS = re.compile(r"(?:\A|[!?:;—–(\[|>/•]|[-*•]\s|\*\*|[\"“‘„«»「『])\W*\Z")
 
 
@@ -221,7 +223,8 @@ class Screen:
     def __init__(self, texts: Iterable[str], titles: Iterable[str] = (), moment: str = "") -> None:
         self.texts = tuple(dict.fromkeys(text for text in texts if text))
         self.titles = tuple(title for title in titles if title)
-        self._shown, self._moment = Shown((*self.texts[:1], *self.titles), moment), moment
+        self._rows = next(iter((*self.texts[1:2], *self.texts)), "")
+        self._shown, self._moment = Shown((self._rows, *self.titles), moment), moment
         words = {word for text in (*self.texts, *self.titles) for word in _WORD.findall(text)}
         words |= {part for word in words for part in _JOINTS.split(word)}
         self._words = set(map(bare, words))
@@ -343,6 +346,41 @@ class Screen:
             for row, at in places
         )
 
+    def is_of_other_clause(self, value: Value, sentence: str) -> bool:
+        """Whether a value may be of something else than a sentence tells of: it stands in clauses alone that
+        share no word with it, while one that does, or one of the same line, has another of its kind.
+        """
+        pieces = pieces_of(sentence)
+        named = {self._naming_clauses[piece] for piece in pieces & self._naming_clauses.keys()}
+        same = [(at, each) for at, each in self._in_clauses if each.kind == value.kind]
+        holding = {at for at, each in same if not each.readings.isdisjoint(value.readings)}
+        if not holding or named & holding:
+            return False
+        lines = {self._clauses[at][0] for at in holding}
+        return any(at in named or self._clauses[at][0] in lines for at, _ in same if at not in holding)
+
+    @cached_property
+    def _clauses(self) -> list[tuple[int, int, str]]:
+        """The line, the place and the text of each clause."""
+        found, at = [], 0
+        for line, text in enumerate(self._rows.split("\n")):
+            for clause in _CLAUSE.finditer(text):
+                found.append((line, at + clause.start(), clause[0]))
+            at += len(text) + 1
+        return found
+
+    @cached_property
+    def _in_clauses(self) -> list[tuple[int, Value]]:
+        """What values stand in which clauses."""
+        starts = [start for _, start, _ in self._clauses]
+        return [(bisect_right(starts, value.start) - 1, value) for value in self._shown.found]
+
+    @cached_property
+    def _naming_clauses(self) -> dict[str, int]:
+        """Clauses by what stands in one alone."""
+        clauses = enumerate(text for _, _, text in self._clauses)
+        return _unique((piece, at) for at, text in clauses for piece in pieces_of(text) if piece.isalpha())
+
     def _is_in_row(self, each: Particular, sentence: str) -> bool:
         """Whether a particular stands outside of tables, or in the one row that a sentence names."""
         rows = [row for row in self._cells if len(row) > 1 and any(_has(cell, each) for cell in row)]
@@ -370,14 +408,8 @@ class Screen:
     @cached_property
     def _naming(self) -> dict[str, int]:
         """Rows of tables by the words that stand in one alone."""
-        named = [
-            (word, at)
-            for at, row in enumerate(self._cells)
-            if len(row) > 1
-            for word in set().union(*map(_naming, row))
-        ]
-        times = Counter(word for word, _ in named)
-        return {word: at for word, at in named if times[word] == 1}
+        rows = ((at, row) for at, row in enumerate(self._cells) if len(row) > 1)
+        return _unique((word, at) for at, row in rows for word in set().union(*map(_naming, row)))
 
     @cached_property
     def _beside_rows(self) -> Shown:
@@ -463,6 +495,13 @@ def _by_head(words: Iterable[str]) -> dict[str, set[str]]:
     for word in words:
         by_head.setdefault(word[:SHORT_NAME], set()).add(word)
     return by_head
+
+
+def _unique(named: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Where words stand that stand in one place alone."""
+    places = list(named)
+    times = Counter(word for word, _ in places)
+    return {word: at for word, at in places if times[word] == 1}
 
 
 def _stems(word: str) -> Iterator[str]:

@@ -38,6 +38,9 @@ def underlined(
     rests_on = quoted or [line for screen in shown.values() if (line := screen.nearest(pieces_of(said)))]
     if _is_contrary(said, found, rests_on, language):
         return
+    told = [each.value for each in found if each.value]
+    if any(screen.is_of_other_clause(value, said) for value in told for screen in shown.values()):
+        return
     for each in found:
         n = next((n for n, screen in shown.items() if screen.shows(each, said)), None)
         if n is not None:

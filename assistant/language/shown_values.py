@@ -54,13 +54,17 @@ class Shown:
         self.clocks: set[int] = set()
         self.weekdays: set[int] = set()
         self._texts = tuple(texts)
+        self.found: list[Value] = []
+        """Those of the first text."""
         self.written: set[Decimal] = set()
         self._moment = datetime.fromisoformat(moment[:16]) if moment else None
         for text in self._texts:
             flat = flattened(text)
             misread = set(mended(flat).split("\n")) - set(flat.split("\n"))
             forms = "\n".join((flat, *sorted(misread)))
-            self._add(forms, values(forms, is_read=True))
+            found = values(forms, is_read=True)
+            self._add(forms, found)
+            self.found = self.found or [value for value in found if value.end <= len(flat)]
         # A day without a year is mostly of the year in which it was on the screen.
         for year, month, of_month in self.days:
             year = year or (self._moment.year if self._moment else None)
@@ -69,12 +73,12 @@ class Shown:
 
     def holds(self, value: Value) -> bool:
         """Whether one reading of a value is shown, or is of the moment."""
-        return self._is_of_moment(value) or self._reads(value)
+        return self._is_of_moment(value) or self.reads(value)
 
     def writes(self, value: Value) -> bool:
         """Whether a value stands here as itself: a number not as a part of a date or of a clock time."""
         is_number = value.kind == "number"
-        return not value.readings.isdisjoint(self.written) if is_number else self._reads(value)
+        return not value.readings.isdisjoint(self.written) if is_number else self.reads(value)
 
     def _is_of_moment(self, value: Value) -> bool:
         if (now := self._moment) is None:
@@ -85,7 +89,7 @@ class Shown:
         told = {"clock": (now.hour * 60 + now.minute,), "weekday": (now.weekday(),)}
         return not value.readings.isdisjoint(told.get(value.kind, (now.year, now.day)))
 
-    def _reads(self, value: Value) -> bool:
+    def reads(self, value: Value) -> bool:
         if value.kind == "date":
             days = (shown for days in self._all_days for shown in days)
             return any(_same_day(said, shown) for shown in days for said in value.readings)
