@@ -24,12 +24,12 @@ from types import MappingProxyType
 
 from assistant.core.records import Claim, ClaimState, EvidenceItem, OnFrame
 from assistant.core.strings import own_sentences
+from assistant.evidence.clauses import pieces_of
 from assistant.evidence.particulars import (
     Particular,
     Screen,
     is_in_signs,
     particulars,
-    pieces_of,
     whole_names,
 )
 from assistant.evidence.underlined import underlined

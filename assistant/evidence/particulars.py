@@ -9,18 +9,15 @@ no capitals, and names in them are not compared. In languages whose names declin
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Literal
 
 from assistant.core.texts import CJK, UNSPACED
 from assistant.evidence import quotes
-from assistant.evidence.layout import CELL
+from assistant.evidence.clauses import Clauses
 from assistant.evidence.sign_names import Signs, family_names
 from assistant.evidence.sounds import sounds_like
 from assistant.evidence.whole_names import ADDRESSES, DECLINED, is_case, is_part, runs, stand_together
@@ -42,9 +39,6 @@ from assistant.language.values import COUNTED, Value, values, without
 
 Kind = Literal["quotation", "address", "value", "name"]
 
-MIN_CELLS = 3
-"""Of a row of a table; a form has a label and what it is."""
-
 SHORT_NAME = 3
 """Letters of a name that is compared only where it is no title or abbreviation; shorter ones never are."""
 
@@ -55,7 +49,6 @@ _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]
 _WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
 _ENDING = re.compile("(?<=[^\\W\\d_]{3})['’][^\\W\\d_A-ZÀ-ÖØ-Þ][^\\W\\d_]*\\Z")
 """Behind an apostrophe: "Anna's", "Erbaş'tan"."""
-_PIECE = re.compile(r"\w+")
 _JOINTS = re.compile("['’-]")
 _JOINS = re.compile(r"[ .]{1,2}| ?[&+] ?")
 _LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u02af]")
@@ -63,7 +56,6 @@ _OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u02af]")
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
 _MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
-_CLAUSE = re.compile(r"(?:[^\n,;，；、。]|[,;](?! ))+")
 _OPENS = re.compile(r"(?:\A|[!?:;—–(\[|>/•]|[-*•]\s|\*\*|[\"“‘„«»「『])\W*\Z")
 
 
@@ -307,93 +299,32 @@ class Screen:
 
     def has_sum(self, value: Value) -> bool:
         """Whether a number, but no small one, is the sum of a column or of two neighbours in it."""
-        return max(value.readings) > COUNTED and not value.readings.isdisjoint(self._sums)
-
-    @cached_property
-    def _sums(self) -> set[Decimal]:
-        columns: dict[tuple[int, int], list[Set[Decimal]]] = {}
-        for row in (row for row in self._cells if len(row) > 1):
-            for at, cell in enumerate(row):
-                if figures := _shown_in(cell).written:
-                    columns.setdefault((len(row), at), []).append(figures)
-        chosen = [list(map(choose, column)) for column in columns.values() for choose in (max, min)]
-        return {
-            sum(each, Decimal()) for column in chosen for each in (column, *pairwise(column)) if len(each) > 1
-        }
+        return max(value.readings) > COUNTED and not value.readings.isdisjoint(self._clauses.sums)
 
     def altered_names(self, sentence: str) -> Iterator[Particular]:
         """Names in Han or kana that a sentence has otherwise than the screen."""
         for start, end in self._signs.altered(sentence):
             yield Particular(start, end, "name", sentence[start:end])
 
-    def is_of_other_row(self, value: Value, sentence: str) -> bool:
-        """Whether a value stands in rows of tables alone that a sentence does not name, and the row that it
-        does name has another one in that column.
-        """
-        named = self._named_rows(sentence)
-        if not named or self._beside_rows.holds(value):
-            return False
-        rows = [row for row in self._cells if len(row) >= MIN_CELLS]
-        places = [(row, at) for row in rows for at, cell in enumerate(row) if _shown_in(cell).holds(value)]
-        # Each place must have another value in the row that is named: else nobody knows what it is of.
-        return bool(places) and all(
-            row not in named
-            and any(
-                len(row) == len(other)
-                and value.kind in {each.kind for each in values(other[at], is_read=True)}
-                for other in named
-            )
-            for row, at in places
-        )
-
     def is_of_other_clause(self, value: Value, sentence: str) -> bool:
-        """Whether a value may be of something else than a sentence tells of: it stands in clauses alone that
-        share no word with it, while one that does, or one of the same line, has another of its kind.
-        """
-        pieces = pieces_of(sentence)
-        named = {self._naming_clauses[piece] for piece in pieces & self._naming_clauses.keys()}
-        same = [(at, each) for at, each in self._in_clauses if each.kind == value.kind]
-        holding = {at for at, each in same if not each.readings.isdisjoint(value.readings)}
-        if not holding or named & holding:
-            return False
-        lines = {self._clauses[at][0] for at in holding}
-        return any(at in named or self._clauses[at][0] in lines for at, _ in same if at not in holding)
+        """Whether a value may be of something else here than a sentence tells of."""
+        return self._clauses.is_of_other(value, sentence)
 
-    @cached_property
-    def _clauses(self) -> list[tuple[int, int, str]]:
-        """The line, the place and the text of each clause."""
-        found, at = [], 0
-        for line, text in enumerate(self._rows.split("\n")):
-            for clause in _CLAUSE.finditer(text):
-                found.append((line, at + clause.start(), clause[0]))
-            at += len(text) + 1
-        return found
-
-    @cached_property
-    def _in_clauses(self) -> list[tuple[int, Value]]:
-        """What values stand in which clauses."""
-        starts = [start for _, start, _ in self._clauses]
-        return [(bisect_right(starts, value.start) - 1, value) for value in self._shown.found]
-
-    @cached_property
-    def _naming_clauses(self) -> dict[str, int]:
-        """Clauses by what stands in one alone."""
-        clauses = enumerate(text for _, _, text in self._clauses)
-        return _unique((piece, at) for at, text in clauses for piece in pieces_of(text) if piece.isalpha())
+    def is_of_other_row(self, value: Value, sentence: str) -> bool:
+        """Whether a value stands in a row of a table that a sentence does not name, and nowhere else."""
+        return self._clauses.is_of_other_row(value, sentence) and not self._titles.holds(value)
 
     def _is_in_row(self, each: Particular, sentence: str) -> bool:
-        """Whether a particular stands outside of tables, or in the one row that a sentence names."""
-        rows = [row for row in self._cells if len(row) > 1 and any(_has(cell, each) for cell in row)]
-        if not rows or self._named_rows(sentence) in ([row] for row in rows):
-            return True
-        return any(_has(row[0], each) for row in self._cells if len(row) == 1)
+        form = each.text.casefold()
+        return self._clauses.is_in_row(each.value, form[: max(SHORT_NAME, len(form) - ENDING)], sentence)
 
-    def _named_rows(self, sentence: str) -> list[list[str]]:
-        """The rows of tables of which a sentence has a word that stands in no other."""
-        words = {form for word in map(bare, _WORD.findall(sentence)) for form in (word, *_stems(word))}
-        words |= {word for word in self._naming if _CJK_RUN.match(word) and word in sentence}
-        named = {self._naming[word] for word in words & self._naming.keys()}
-        return [self._cells[at] for at in sorted(named)]
+    @cached_property
+    def _clauses(self) -> Clauses:
+        return Clauses(self._rows, self._shown.found)
+
+    @cached_property
+    def _titles(self) -> Shown:
+        return Shown(self.titles, self._moment)
 
     def nearest(self, pieces: frozenset[str]) -> str:
         """The line or passage that has most of these `pieces_of` a text; "" where none has any."""
@@ -404,22 +335,6 @@ class Screen:
     @cached_property
     def _lines(self) -> list[tuple[str, str]]:
         return [(line, line.casefold()) for text in self.texts[-1:] for line in text.split("\n")]
-
-    @cached_property
-    def _naming(self) -> dict[str, int]:
-        """Rows of tables by the words that stand in one alone."""
-        rows = ((at, row) for at, row in enumerate(self._cells) if len(row) > 1)
-        return _unique((word, at) for at, row in rows for word in set().union(*map(_naming, row)))
-
-    @cached_property
-    def _beside_rows(self) -> Shown:
-        """What stands outside of tables."""
-        lines = ("\n".join(cells) for cells in self._cells if len(cells) < MIN_CELLS)
-        return Shown(("\n".join(lines), *self.titles), self._moment)
-
-    @cached_property
-    def _cells(self) -> list[list[str]]:
-        return [line.split(CELL) for text in self.texts[1:2] for line in text.split("\n")]
 
     def has_text(self, quote: str) -> bool:
         texts = (*self.texts, *self.titles)
@@ -459,49 +374,12 @@ class Screen:
         )
 
 
-def pieces_of(text: str) -> frozenset[str]:
-    """What two texts are compared by: words, figures and pairs of signs."""
-    words = {word.casefold() for word in _PIECE.findall(text)}
-    return frozenset(
-        word[at : at + size]
-        for word in words
-        for size in (2 if word > "\u2e80" else 4,)
-        for at in range(max(1, len(word) - size + 1))
-    )
-
-
-@lru_cache(maxsize=1024)
-def _shown_in(cell: str) -> Shown:
-    return Shown((cell,))
-
-
-def _has(cell: str, each: Particular) -> bool:
-    """Whether a cell has a value, or the beginning of a word."""
-    if each.value:
-        return _shown_in(cell).holds(each.value)
-    form = bare(each.text)
-    return form[: max(SHORT_NAME, len(form) - ENDING)] in bare(cell)
-
-
-def _naming(cell: str) -> set[str]:
-    """The words of a cell by which a sentence may name its row."""
-    words = {bare(word) for word in _WORD.findall(_CJK_RUN.sub(" ", cell)) if len(word) >= SHORT_NAME}
-    return words | {run for run in _CJK_RUN.findall(cell) if len(run) > 1}
-
-
 def _by_head(words: Iterable[str]) -> dict[str, set[str]]:
     """Words by the beginning that all forms of a name share."""
     by_head: dict[str, set[str]] = {}
     for word in words:
         by_head.setdefault(word[:SHORT_NAME], set()).add(word)
     return by_head
-
-
-def _unique(named: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Where words stand that stand in one place alone."""
-    places = list(named)
-    times = Counter(word for word, _ in places)
-    return {word: at for word, at in places if times[word] == 1}
 
 
 def _stems(word: str) -> Iterator[str]:

@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assistant.core.records import OnFrame
-from assistant.evidence.particulars import Particular, Screen, pieces_of
+from assistant.evidence.clauses import pieces_of
+from assistant.evidence.particulars import Particular, Screen
 from assistant.language.small_words import bare, denies
 
 MIN_LETTERS = 4
