@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
+import unicodedata
 import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -85,18 +87,27 @@ def store_frame(
 
 
 def text_draft(text: str, unsure: Mapping[str, float] | None = None) -> readings.TextDraft:
-    """A reading of `text`: lines 20 pixels high, words 10 pixels a character. `unsure` are the words of
-    which the reader was not sure, and how sure it was of each.
+    """A reading of `text`: lines 20 pixels high, words 10 pixels a character, a wide one 20. A gap of several
+    spaces parts two lines of a row, as it does for a reader. `unsure` are the words of which the reader was
+    not sure, and how sure it was of each.
     """
     lines = []
     for row, line in enumerate(text.split("\n")):
-        words, x = [], 0
-        for word in line.split():
-            box = readings.Box(x, row * 20, 10 * len(word), 16)
-            words.append(readings.DraftWord(word, box, (unsure or {}).get(word, 0.9)))
-            x += 10 * (len(word) + 1)
-        lines.append(readings.DraftLine(readings.Box(0, row * 20, max(x, 1), 16), 0.9, tuple(words)))
+        for cell in re.finditer(r"\S+(?: \S+)*", line) if line.strip() else [re.match("", "")]:
+            words = []
+            for word in re.finditer(r"\S+", cell[0]):
+                x = _columns(line[: cell.start() + word.start()])
+                box = readings.Box(10 * x, row * 20, 10 * _columns(word[0]), 16)
+                words.append(readings.DraftWord(word[0], box, (unsure or {}).get(word[0], 0.9)))
+            x = 10 * _columns(line[: cell.start()])
+            around = readings.Box(x, row * 20, max(10 * _columns(cell[0]), 1), 16)
+            lines.append(readings.DraftLine(around, 0.9, tuple(words)))
     return readings.TextDraft(tuple(lines), engine="test", language="eng", duration_ms=1)
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def save_rules(data_dir: DataDir, rules: Iterable[Rule], *, defaults: bool = True) -> None:

@@ -15,7 +15,6 @@ from datetime import tzinfo
 from assistant.core.records import Box, EvidenceItem, EvidenceState
 from assistant.core.strings import local_time
 from assistant.evidence import quotes
-from assistant.evidence.layout import Form, forms
 from assistant.evidence.replies import Quote
 from assistant.language.statements import CITATION
 from assistant.retrieval.retrieval import Entry
@@ -23,6 +22,7 @@ from store.core.database import Database
 from store.frames.frames import FrameRow
 from store.frames.visible_windows import UNTOLD, OtherWindow, Windows
 from store.ocr import readings
+from store.ocr.layout import Form, forms
 from store.ocr.readings import Reading, Word
 from store.search.sample import SampledFrame
 

@@ -15,8 +15,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from assistant.evidence.layout import CELL
 from assistant.language.values import Value
+from store.ocr.layout import CELL
 
 MIN_CELLS = 3
 """Of a row of a table; a form has a label and what it is."""

@@ -29,9 +29,10 @@ from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, HAN_RUN, normalize, not_small, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form, asks_for_latest, says_change
-from assistant.language.small_words import bare, is_small, language_of, languages_of
+from assistant.language.small_words import bare, languages_of
 from assistant.language.values import values
 from assistant.retrieval.retrieval import Entry
+from store.ocr.layout import CELL
 
 MIN_SHARED = 4
 """Letters that two forms of a word begin with alike, or that a part of a compound has."""
@@ -66,15 +67,12 @@ _MEANING = 0.8
 _SHOWN = 0.3  # of a frame that the question before was answered by
 _ABOUT_IT = 0.25  # of a question, in a line by itself that says that things changed
 _WRONG_KIND = 0.4
-_ASKS = ("?", "？")
-_ASKED_ITSELF = 0.75
 
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
 _SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
 _COUNT = re.compile(r"\(\d+\)")
-_OF_LISTS = (Form.FACT,)
 _KINDS = {
     Form.MOMENT: ("date", "clock", "weekday"),
     Form.FIGURE: ("number",),
@@ -109,7 +107,7 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line of a frame as it stands there, its place on it, and its weight. `coverage` (0..1) is how much of
-    the question its frame has. One that `is_label` says nothing by itself: what is asked for stands under it.
+    the question its frame has.
     """
 
     entry: Entry
@@ -117,7 +115,6 @@ class Line:
     text: str
     weight: float
     coverage: float
-    is_label: bool = False
 
 
 Moment = list[Line]
@@ -153,11 +150,6 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
         shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[: LINES[0]]
         others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
         moments = [shown, *others][: len(LINES)] if shown else moments
-    label = weighing.label() if question.form in _OF_LISTS else None
-    if label:
-        beside = next((moment for moment in moments if moment[0].entry is label.entry), [])
-        rest = [moment for moment in moments if moment is not beside]
-        moments = [[label, *(line for line in beside if line.text != label.text)], *rest]
     return Answers(tuple(moments), tuple(missing), is_found)
 
 
@@ -255,7 +247,6 @@ class _Weighing:
         self._named = {text: named(question.words, text, question.synonyms) for text in told_by(entries)}
         self.counts = Counter(word for words in self._named.values() for word in words)
         self._furniture = _furniture([each for each in entries if not each.address], self._lines)
-        self._bars = _words_of_bars(self._lines.values())
         self.weights = self._weights()
         self.total = sum(self.weights.values()) or 1.0
 
@@ -292,35 +283,6 @@ class _Weighing:
             weight * max(found.get(word, 0.0) for found in named_in) for word, weight in self.weights.items()
         )
 
-    def label(self) -> Line | None:
-        """The line that names what is asked for and says no more, as a heading or the head of a column does,
-        on a frame that has as much of the question as any; None where another line names more of it.
-        """
-        own = {
-            text: sum(self.weights.get(word, 0.0) * share for word, share in shares.items())
-            for text, shares in self._named.items()
-        }
-        most = max(own.values(), default=0.0)
-        enough = NEARLY_ALL * max(map(self._carried, self._entries), default=0.0)
-        labels = (
-            Line(entry, at, line, own[line], 0.0, is_label=True)
-            for entry in self._entries
-            if most and self._carried(entry) >= enough
-            for at, line in enumerate(self._lines[entry.id])
-            if own[line] >= NEARLY * most and self._only_names(line)
-            if entry.address or not self._is_furniture(entry, at, line)
-        )
-        return max(labels, key=_by_weight, default=None)
-
-    def _only_names(self, line: str) -> bool:
-        """Whether a line has no word of content beyond those of the question."""
-        asked, form = self._question, normalize(line)
-        known, language = _tokens(asked.text), language_of(asked.text)
-        for word in filter(HAN.match, asked.words):
-            form = form.replace(word, " ")
-        tokens = (token for token in _WORD.findall(form) if not is_small(token, language))
-        return all(any(_alike(token, word) >= _SAME_WORD for word in known) for token in tokens)
-
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]
         title, is_shown = self._named[title_of(entry)], self.was_shown(entry)
@@ -332,7 +294,7 @@ class _Weighing:
             if not entry.address and self._is_furniture(entry, at, line):
                 continue
             words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
-            near = max(0.0, self._question.nearness.get(normalize(line), 0.0))
+            near = _nearness(self._question.nearness, line)
             weight = words + _MEANING * near + _SHOWN * is_shown
             if weight > 0:
                 yield Line(entry, at, line, weight, coverage / self.total)
@@ -352,7 +314,7 @@ class _Weighing:
 
     def _is_furniture(self, entry: Entry, at: int, line: str) -> bool:
         """Whether a line is of the program and not of what it shows: a bar, or the address of the page."""
-        if at < BARS and (_is_bar(line) or _is_of_bars(line, self._bars)):
+        if at < BARS and _is_bar(line):
             return True
         return without_figures(line) in self._furniture or _is_address(line, entry.frame.browser_url)
 
@@ -362,10 +324,9 @@ class _Weighing:
         return sum(self.weights.get(word, 0.0) * share for word, share in shares.items()) / self.total
 
     def likelihood(self, line: Line) -> float:
-        """Lower for a line without the kind of thing asked for, or that asks itself."""
+        """Lower for a line without the kind of thing asked for."""
         said = f"{line.entry.told} {line.text}".strip()
-        kind = 1.0 if fits(self._question.form, said, self._question.text) else _WRONG_KIND
-        return kind * _ASKED_ITSELF if line.text.endswith(_ASKS) else kind
+        return 1.0 if fits(self._question.form, said, self._question.text) else _WRONG_KIND
 
 
 def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> set[str]:
@@ -374,20 +335,6 @@ def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> 
     windows = {(without_figures(line), title_of(entry)) for entry in entries for line in lines[entry.id]}
     counts = Counter(form for form, _ in windows)
     return {form for form, count in counts.items() if count >= FEW_WINDOWS and count > len(titles) / 2}
-
-
-def _words_of_bars(texts: Iterable[Sequence[str]]) -> frozenset[str]:
-    """The words that bars of several kinds have, whatever else stands in them."""
-    bars = {line for lines in texts for line in lines[:BARS] if _is_bar(line)}
-    counts = Counter(word for bar in bars for word in set(bar.split()))
-    return frozenset(word for word, count in counts.items() if count > 1)
-
-
-def _is_of_bars(line: str, words: Container[str]) -> bool:
-    """Whether a line is made of the words of bars, behind a name perhaps."""
-    own = line.split()
-    shared = sum(word in words for word in own)
-    return shared >= BAR and shared > len(own) / 2
 
 
 def _is_address(line: str, url: str | None) -> bool:
@@ -427,12 +374,17 @@ def _tokens(text: str) -> frozenset[str]:
     return frozenset(_TOKEN.findall(normalize(text)))
 
 
+def _nearness(of_cells: Mapping[str, float], line: str) -> float:
+    """That of a line: of a row the most of its cells, which may have been cut apart."""
+    return max(0.0, *(of_cells.get(normalize(cell), 0.0) for cell in line.split(CELL)))
+
+
 def terms(lines: Iterable[str], nearness: Mapping[str, float]) -> list[str]:
     """Words of the screens that a word of a question may be said by, at most `MAX_TERMS`: those of the lines
     nearest to it first. Chinese in pairs of signs, as questions are cut.
     """
     found: dict[str, None] = {}
-    for line in sorted(set(map(normalize, lines)), key=lambda line: (-nearness.get(line, -1.0), line)):
+    for line in sorted(set(lines), key=lambda line: (-_nearness(nearness, line), normalize(line))):
         found.update(dict.fromkeys(terms_of(line)))
         if len(found) >= MAX_TERMS:
             break

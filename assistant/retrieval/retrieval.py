@@ -34,6 +34,7 @@ from store.core.database import Database
 from store.embeddings import vectors
 from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.ocr import readings
+from store.ocr.layout import by_rows
 from store.ocr.unread_scripts import unread_scripts
 from store.search import sample, search
 from store.search.filters import Filters
@@ -160,9 +161,13 @@ def query(start_ms: int, end_ms: int, where: TurnFilters, text: str, page: Page)
 
 
 def entries_of(selected: Iterable[SampledFrame], words: Sequence[str] = (), **limits: int) -> Iterator[Entry]:
-    """Frames in order of time, each with an excerpt of what is new on it, within the `limits` of those."""
+    """Frames in order of time, each with an excerpt of what is new on it, within the `limits` of those. Their
+    texts have each row of a table on a line (`layout.by_rows`).
+    """
     seen: frozenset[str] = frozenset()
-    for n, frame in enumerate(selected, 1):
+    for n, read in enumerate(selected, 1):
+        rows = by_rows(read.text, read.layout, read.windows) if read.layout else read.text
+        frame = replace(read, text=rows)
         yield Entry(f"e{n}", frame, excerpt(frame.text, words, seen, **limits))
         seen = line_forms(frame.text)
 

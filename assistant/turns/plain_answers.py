@@ -15,7 +15,6 @@ from operator import attrgetter
 
 from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN, normalize
-from assistant.evidence import layout
 from assistant.language.questions import (
     Form,
     asked_words,
@@ -26,7 +25,7 @@ from assistant.language.questions import (
     asks_of_use,
     asks_where,
 )
-from assistant.retrieval import answer_lines, usage
+from assistant.retrieval import answer_lines, table_cells, usage
 from assistant.retrieval.answer_lines import (
     Answers,
     Moment,
@@ -37,12 +36,14 @@ from assistant.retrieval.answer_lines import (
 )
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval
+from assistant.retrieval.table_cells import Crossing
 from assistant.retrieval.usage import Block, Window
 from assistant.turns import scope as scopes
 from assistant.turns.answering import check, look
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
+from store.chats import conversations
 from store.core import times, tokenizer
 from store.core.database import Database
 from store.embeddings import knn
@@ -50,7 +51,7 @@ from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
 from store.frames import apps
 from store.frames.activity_intervals import Segment
 from store.memory.own_lines import OwnLine, own_texts
-from store.ocr import readings
+from store.ocr import layout, readings
 from store.ocr.readings import MIN_CONFIDENCE, Reading
 from store.search.sample import evenly
 from store.search.semantic import SAYS
@@ -84,19 +85,34 @@ def quotation(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> Checke
 
 def _wider(composing: _Composing) -> _Composing:
     """The same over everything, where a time that a question names has nothing of it and other times have: it
-    may be what the question is about, and not when that was on the screen.
+    may be what the question is about, and not when that was on the screen. So may the head of a table be,
+    the more where the answer before was from that table.
     """
     turn, plan = composing.turn, composing.turn.plan
-    is_named = plan.scope.phrase and plan.has_range and not plan.is_bounded and not plan.scope.follows
-    if not (is_named and plan.words and composing.asks_for_lines) or composing.found.is_found:
+    is_named = plan.scope.phrase and plan.has_range and not plan.is_bounded
+    if not (is_named and plan.words and composing.asks_for_lines):
         return composing
     before = turn.plan, turn.coverage, turn.evidence
+    shown = conversations.shown_last(turn.database, plan.chat_id, scopes.SHOWN) if plan.chat_id else []
+    if composing.crossing:
+        is_then = not composing.has_head
+    else:
+        is_then = composing.is_found and composing.has_words and not (plan.scope.follows and shown)
+    if is_then:
+        return composing
     outside = scopes.outside(turn.database, plan.scope, plan.filters, plan.zone, plan.now_ms, plan.language)
     topic = f"{plan.searched_for} {plan.scope.phrase}"
     words = tuple(dict.fromkeys((*plan.words, *asked_words(topic))))
-    turn.plan = replace(plan, scope=outside, words=words, searched_for=topic)
+    turn.plan = replace(plan, scope=outside, words=words, searched_for=topic, shown=frozenset(shown))
     wider = _Composing(turn, look(turn), composing.beside, inside=composing)
-    if wider.found.is_found:
+    has_some = composing.is_found and composing.has_words and not composing.crossing
+    if wider.crossing and wider.has_head and (not has_some or wider.crossing.entry.frame.id in shown):
+        names = "not_then", "as_head"
+        not_then, as_head = (text(one, plan.language, "scope", phrase=outside.phrase) for one in names)
+        scope = turn.plan.scope
+        turn.plan = replace(turn.plan, scope=replace(scope, text=scope.text.replace(not_then, as_head)))
+        return wider
+    if wider.is_found and not (composing.is_found or plan.scope.follows):
         return wider
     turn.plan, turn.coverage, turn.evidence = before
     return composing
@@ -104,8 +120,9 @@ def _wider(composing: _Composing) -> _Composing:
 
 def beside_frames(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer | None:
     """The same where there is no frame; None where nothing else answers either."""
-    items = beside.alone()
-    return _checked(_Composing(turn, retrieval, beside), items) if items else None
+    composing = _wider(_Composing(turn, retrieval, beside))
+    items = list(composing.answer()) if composing.crossing else beside.alone()
+    return _checked(composing, items) if items else None
 
 
 def _checked(composing: _Composing, items: Sequence[Item]) -> CheckedAnswer:
@@ -383,14 +400,53 @@ class _Composing:
         asked = replace(asked, has_near=stands_out and (plan.leans or not plan.scope.follows))
         return answer_lines.answering(asked, [*entries, *rows])
 
+    @cached_property
+    def crossing(self) -> Crossing | None:
+        """The cell of a table that the question names, on from the one before it where it goes on."""
+        plan, entries = self.turn.plan, self.retrieval.entries
+        asked = plan.message, plan.scope.follows
+        synonyms = self._synonyms(told_by(entries), {}) if entries else {}
+        return table_cells.crossing(asked, synonyms, entries, self._tables)
+
+    @property
+    def is_found(self) -> bool:
+        return self.crossing is not None or self.found.is_found
+
+    @property
+    def has_words(self) -> bool:
+        """Whether each word of the question stands on some frame, as itself."""
+        lines = told_by(self.retrieval.entries)
+        return {word for line in lines for word in answer_lines.named(self.words, line)} >= set(self.words)
+
+    @property
+    def has_head(self) -> bool:
+        """Whether the time that the question names is a head of the table that answers."""
+        return self.crossing is not None and self.crossing.is_named(self.turn.plan.scope.phrase)
+
+    def _tables(self, entry: Entry) -> list[layout.Table]:
+        reading = self._reading(entry) if entry.frame.text.count(layout.CELL) else None
+        return layout.tables(reading.lines) if reading else []
+
+    def _cell(self, found: Crossing) -> Iterator[Item]:
+        """The cell, its row and the heads above it; then what stands elsewhere."""
+        entry, cells = found.entry, set(layout.CELL.join(found.table).split(layout.CELL))
+        quotes = (Quote(entry.id, one[:MAX_PASSAGE_CHARS]) for one in (found.cell, found.row, found.heads))
+        yield Item(self._when(entry.frame.captured_ms), tuple(quotes))
+        for moment in self.found.moments:
+            if beside := [line for line in moment if not cells.issuperset(line.text.split(layout.CELL))]:
+                yield self._moment(beside)
+
     def _lines(self, form: Form) -> Iterator[Item]:
         plan, found = self.turn.plan, self.found
-        self._note_found(found.is_found)
-        if self.inside and found.is_found:
+        self._note_found(self.is_found)
+        if self.inside and self.is_found and not self.has_head:
             phrase = plain(plan.scope.phrase)
             yield Item(
                 self.inside.nothing() + text("elsewhere", plan.language, phrase=phrase), is_point=False
             )
+        if self.crossing:
+            yield from self._cell(self.crossing)
+            return
         if not found.is_found:
             sentence = self.nothing()
             if sources := self.beside.looked_at():
@@ -440,17 +496,18 @@ class _Composing:
     def _in_one_window(found: Moment, reading: Reading) -> tuple[Moment, Reading]:
         """Those lines, and of the reading, that stand in the window of the first: a source names one."""
         windows = found[0].entry.frame.windows
-        first = next((line for line in reading.lines if line.text == found[0].text), None)
+        cells = found[0].text.split(layout.CELL)
+        first = next((line for line in reading.lines if line.text == cells[0]), None)
         if first is None or not windows.places:
             return found, reading
         owner = windows.beside(first.box)
         lines = tuple(line for line in reading.lines if windows.beside(line.box) == owner)
         texts = {line.text for line in lines}
-        return [line for line in found if line.text in texts], replace(reading, lines=lines)
+        found = [line for line in found if texts.issuperset(line.text.split(layout.CELL))]
+        return found, replace(reading, lines=lines)
 
     def _told(self, found: Moment, reading: Reading) -> Iterator[str]:
-        """The rows and passages that the lines stand in; of a label what stands under it."""
-        rows = layout.table_rows(reading)
+        """The rows and passages that the lines stand in; of a heading the list under it."""
         passages = layout.passages(reading.lines)
         times = Counter(line.text for line in reading.lines)
         parts = ((line.text, run) for run in passages for line in run if len(run) > 1)
@@ -458,13 +515,10 @@ class _Composing:
         texts = list(map(layout.joined, passages))
         for at, line in enumerate(found):
             same = [each for each in reading.lines if each.text == line.text]
-            heads = sorted(same, key=lambda each: -each.box.h)[:1] if line.is_label or not at else []
-            below = [layout.under if line.is_label else layout.marked_under]
-            items = [item for head in heads for tell in below for item in tell(reading, head)]
-            for one in [line.text, *items]:
-                full = whole.get(one) or layout.opened(one, texts)
-                told = rows.get(one, full)
-                limit = MAX_PASSAGE_CHARS if full != line.text else MAX_QUOTE_CHARS
+            heads = sorted(same, key=lambda each: -each.box.h)[: at == 0]
+            for one in [line.text, *(item for head in heads for item in layout.marked_under(reading, head))]:
+                told = one if layout.CELL in one else whole.get(one) or layout.opened(one, texts)
+                limit = MAX_QUOTE_CHARS if told == line.text else MAX_PASSAGE_CHARS
                 yield excerpt(told, self.turn.plan.words, limit=limit, limit_tokens=limit)
 
     def _synonyms(self, lines: Iterable[str], nearness: Mapping[str, float]) -> Synonyms:
@@ -491,8 +545,8 @@ class _Composing:
         standing_out: list[str] = []
         for chunk in chunks:
             text = entries[chunk.id].frame.text[chunk.start : chunk.end]
-            for line in text.split("\n"):
-                form = normalize(line)
+            for cell in text.replace(layout.CELL, "\n").split("\n"):
+                form = normalize(cell)
                 nearness[form] = max(chunk.score, nearness.get(form, chunk.score))
             standing_out += [text] * chunk.stands_out
         says = embedder.likeness(plan.words, standing_out) if embedder else ()

@@ -194,7 +194,8 @@ def outside(
 ) -> Scope:
     """Everything, with a range that a message names as another reading: it has nothing of what is asked."""
     also = ((scope.start_ms, scope.end_ms),)
-    wider = Scope("", _first_ms(database, now_ms), now_ms, is_everything=True, also=also, phrase=scope.phrase)
+    first_ms = _first_ms(database, now_ms)
+    wider = Scope("", first_ms, now_ms, True, also, scope.phrase, follows=scope.follows)
     return replace(wider, text=told(wider, filters, zone, now_ms, language))
 
 

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SampledFrame:
-    """A frame with the words of its current reading; `text` is empty while it has none."""
+    """A frame with the words of its current reading and their layout; `text` is empty while it has none."""
 
     id: int
     captured_ms: int
@@ -40,6 +40,7 @@ class SampledFrame:
     host: str = ""
     window_places: str | None = None
     visible: str | None = None
+    layout: bytes | None = None
 
     @property
     def windows(self) -> Windows:
@@ -118,9 +119,9 @@ def evenly(items: Sequence[T], most: int) -> list[T]:
 def load(connection: apsw.Connection, ids: Sequence[int]) -> list[SampledFrame]:
     """These frames with their texts, in order of time; ids that do not exist are left out."""
     marks = ", ".join("?" * len(ids))
-    others = {"reading_id": "r.id", "text": "coalesce(r.text, '')", "visible": "v.windows"}
+    read = {"reading_id": "r.id", "text": "coalesce(r.text, '')", "layout": "r.layout"}
     sql = f"""
-        select {records.columns(SampledFrame, "f", **others)}
+        select {records.columns(SampledFrame, "f", visible="v.windows", **read)}
         from frames f left join readings r on r.frame_id = f.id and r.is_current = 1
         left join visible_windows v on v.id = f.visible_id
         where f.id in ({marks}) order by f.id

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from assistant.evidence import quotes
 from assistant.evidence.citations import JOINT
-from assistant.evidence.layout import forms
+from store.ocr.layout import forms
 from store.ocr.readings import Box, Line, Reading, Word, union
 
 MAX_PARTS, MAX_PLACES = 10, 500

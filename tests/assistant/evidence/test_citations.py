@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from assistant.evidence.citations import CheckedFrame, checked
-from assistant.evidence.layout import forms, items_under, joined, passages, table_rows
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames.frames import FrameRow
-from store.ocr.readings import Box, Line, Reading, Word
-from tests.factories import store_frame
+from store.frames.visible_windows import UNTOLD
+from store.ocr.layout import by_rows, forms, passages, table_rows, tables
+from store.ocr.readings import Box, Line, Reading, Word, decode, encode
+from tests.factories import store_frame, text_draft
 from tests.tables import for_each
 
 
@@ -79,25 +80,44 @@ CHATS = [
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        (
-            TABLE,
-            {
-                **dict.fromkeys(("Alice Moor", "300.00"), "Alice Moor 300.00 paid"),
-                **dict.fromkeys(("Bob Stern", "210.50"), "Bob Stern 210.50 paid"),
-            },
-        ),
-        (
-            [("Kettle list", 0, 0, 0.9), ("Oo", 500, 0, 0.9), ("x", 540, 1, 0.9)],
-            {"Kettle list": "Kettle list"},
-        ),
-        (CODE, {}),
-        (CHATS, {}),
+        (TABLE, ["Alice Moor|300.00|paid", "Bob Stern|210.50|paid"]),
+        ([("Kettle list", 0, 0, 0.9), ("Oo", 500, 0, 0.9), ("x", 540, 1, 0.9)], []),
+        (CHATS, []),
     ],
 )
 def test_rows_are_those_of_tables_not_of_panes_side_by_side(
-    lines: list[tuple[str, int, int, float]], expected: dict[str, str]
+    lines: list[tuple[str, int, int, float]], expected: list[str]
 ) -> None:
-    assert table_rows(reading(*lines)) == expected
+    assert ["|".join(cell.text for cell in row) for row in table_rows(reading(*lines).lines)] == expected
+
+
+def test_a_text_by_rows_has_them_where_their_cells_were_read() -> None:
+    text, layout = encode(text_draft("Rota\n26 May   Ada\n3 June   Bo    9:00\nBye"))
+    assert text.splitlines() == ["Rota", "26 May", "Ada", "3 June", "Bo", "9:00", "Bye"]
+    assert by_rows(text, layout, UNTOLD).splitlines() == ["Rota", "26 May\tAda", "3 June\tBo\t9:00", "Bye"]
+
+
+ROTA = """Rota of the week
+         Mon 3     Tue 4     Wed 5
+Door     Ada       Bo        Ada
+                   (late)
+Bar      Cy                  Bo
+Total"""
+PANES = "limit = 250          $ make test\nreturn limit         1 failed\nfor each in all      $ whoami"
+
+
+@for_each(
+    ("text", "rows"),
+    [
+        (ROTA, [["Mon 3", "Tue 4", "Wed 5"], ["Door", "Ada", "Bo", "Ada"], ["Bar", "Cy", "Bo"]]),
+        (ROTA.replace("Ada       Bo  ", "   Adamina Bo"), []),
+        (PANES, []),
+    ],
+)
+def test_a_table_is_rows_whose_cells_stand_in_columns_that_repeat(text: str, rows: list[list[str]]) -> None:
+    drawn = decode(*encode(text_draft(text)))
+    found = [[cell.text for cell in row.values()] for table in tables(drawn) for row in table]
+    assert found == rows
 
 
 def test_lines_below_each_other_share_no_row_though_one_beside_them_is_between() -> None:
@@ -192,32 +212,3 @@ def test_a_sentence_over_two_lines_is_found_and_so_is_the_least_line(frame: Fram
     assert (found.state, found.misquoted) == ("found", ())
     assert {(box.x, box.y) for box in found.boxes} == {(0, 0), (0, 24), (900, 24)}
     assert judge(frame, columns, ["4"]).state == "not_found"
-
-
-LIST = [
-    ("Suppliers", 0, 0, 0.9),
-    *(("Millrace flour", 20, 30, 0.9), ("Donau salt", 20, 60, 0.9), ("Eller eggs", 20, 90, 0.9)),
-    ("Something else", 0, 170, 0.9),
-]
-COLUMNS = [
-    *(("Loaf", 0, 0, 0.9), ("Pieces", 300, 0, 0.9)),
-    *(("Spelt", 0, 30, 0.9), ("45", 300, 30, 0.9), ("Rye", 0, 60, 0.9), ("18", 300, 60, 0.9)),
-]
-
-
-@for_each(
-    ("lines", "label", "items"),
-    [
-        (LIST, "Suppliers", ["Millrace flour", "Donau salt", "Eller eggs"]),
-        (COLUMNS, "Loaf", ["Spelt", "Rye"]),
-        (COLUMNS, "Pieces", ["45", "18"]),
-        (COLUMNS, "Rye", []),
-        ([*COLUMNS[:2], ("Spelt", 0, 300, 0.9), ("Rye", 0, 330, 0.9)], "Loaf", []),
-    ],
-)
-def test_a_heading_has_the_items_of_its_list_and_a_head_those_of_its_column(
-    lines: list[tuple[str, int, int, float]], label: str, items: list[str]
-) -> None:
-    read = reading(*lines)
-    of = next(line for line in read.lines if line.text == label)
-    assert [joined(item) for item in items_under(read, of)] == items

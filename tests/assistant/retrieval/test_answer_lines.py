@@ -202,10 +202,6 @@ def test_what_a_frame_has_of_the_window_and_not_in_it_is_no_answer() -> None:
         line.text for moment in answers("Where is the harbour office?", address).moments for line in moment
     ]
     assert lines == ["Quay 4, second floor"]
-    bars = [screen(f"e{n}", f"Sheet {n}", f"File Edit View Insert {n}", n) for n in range(2)]
-    bars += [screen("e3", "Mail", "File Edit View Insert"), screen("e4", "Code", "File Edit View Insert Run")]
-    sheet = screen("e5", "Budget", "budget plan ☆ File Edit View Insert\nthe budget is 400", 9)
-    assert answers("What is the budget?", *bars, sheet).moments[0][0].text == "the budget is 400"
 
 
 def test_the_head_of_a_compound_alone_is_not_what_it_is_part_of() -> None:

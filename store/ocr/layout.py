@@ -8,13 +8,13 @@ runs on over, which stand under each other with one left edge, each as full as t
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby, islice, pairwise, takewhile
 
-from store.ocr.readings import Box, Line, Reading, Word
+from store.frames.visible_windows import Windows
+from store.ocr.readings import Box, Line, Reading, Word, places
 
 CELL = "\t"
 """Between the cells of a row, in the form by rows."""
@@ -30,10 +30,10 @@ MIN_PREVIEW_CHARS = 12
 """What is shorter, as a name or a label, other lines begin with by chance."""
 SAME_EDGE, PITCH = 0.6, 1.9
 """In heights of a line: how far two left edges may lie apart, and the tops of two lines of a sentence."""
-EVEN = 1.2
-"""Items of a list lie no further apart than their first two, times this."""
-LARGER = 1.25
-"""A line so much higher than an item of a list is the next heading."""
+NEXT_ROW = 4.0
+"""In heights of a cell: how far the tops of two rows of a table lie apart at most."""
+MIN_ROWS, MIN_COLUMNS = 3, 3
+"""Fewer are aligned by chance, as panes side by side are."""
 INDENT, TO_FIRST = 4.0, 5.0
 """In heights of a heading: how far its list may be indented, and begin below it."""
 MAX_ITEMS = 12
@@ -93,50 +93,80 @@ def joined(lines: Sequence[Line]) -> str:
 # ---- rows
 
 
-def table_rows(reading: Reading) -> dict[str, str]:
-    """By the text of each cell of a table the words of its row, as they stand in the form by rows.
-
-    Cells are no longer than `MAX_CELL_CHARS`: columns of prose stay apart. A text that stands in several
-    places tells of no row.
+def by_rows(text: str, layout: bytes, windows: Windows) -> str:
+    """A text as it was read, with the cells of each row of a table on one line from left to right: as long as
+    it was, each row at the place where its cells stood.
     """
-    found: dict[str, str] = {}
-    times = Counter(line.text for line in reading.lines)
-    top = min(reading.lines, key=lambda line: line.box.y, default=None)
-    for row in _table_rows(reading.lines):
-        # Signs at the end of the top row are the buttons of a window.
-        while top and len(row) > 1 and _is_sign(row[-1].text) and _shares_row(top.box, row[0].box):
-            row.pop()
-        if all(len(line.text) <= MAX_CELL_CHARS for line in row):
-            cells = (line.text for line in row if times[line.text] == 1)
-            found |= dict.fromkeys(cells, " ".join(line.text for line in row))
-    return found
+    lines = [Line(at, end, text[at:end], box, sure, ()) for at, end, box, sure in places(layout)]
+    for row in table_rows(lines):
+        start, end, told = min(c.start for c in row), max(c.end for c in row), CELL.join(c.text for c in row)
+        is_one = not windows.places or len({windows.beside(cell.box) for cell in row}) == 1
+        if is_one and len(told) == end - start:
+            text = text[:start] + told + text[end:]
+    return text
+
+
+def table_rows(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """The cells of rows that were read one after the other, which lines of two panes are not, from left to
+    right, none longer than `MAX_CELL_CHARS`: columns of prose stay apart.
+    """
+    place = {id(line): at for at, line in enumerate(lines)}
+    top = min((line.box.y for line in lines), default=0)
+    for row in _grouped(lines):
+        read = enumerate(sorted(place[id(line)] for line in row))
+        for _, run in groupby(read, key=lambda pair: pair[1] - pair[0]):
+            cells = sorted((lines[at] for _, at in run), key=lambda line: line.box.x)
+            # Signs at the end of the top row are the buttons of a window.
+            while len(cells) > 1 and cells[0].box.y <= top and _is_sign(cells[-1].text):
+                cells.pop()
+            if len(cells) > 1 and all(len(cell.text) <= MAX_CELL_CHARS for cell in cells):
+                yield cells
+
+
+Table = list[dict[int, Line]]
+"""Rows from top to bottom, each its cells by the column that they stand in, from left to right."""
+
+
+def tables(lines: Sequence[Line]) -> list[Table]:
+    """The rows that follow each other and whose cells stand in columns that repeat."""
+    found: list[tuple[list[list[tuple[int, Line]]], list[tuple[int, int]]]] = []
+    for row in _grouped(lines):
+        if len(row) < 2:
+            continue
+        rows, columns = found[-1] if found else ([], [])
+        is_near = rows and row[0].box.y - rows[-1][0][1].box.y <= NEXT_ROW * row[0].box.h
+        at = _placed(row, columns) if is_near else None
+        if at is None:
+            rows, columns, at = [], [], list(range(len(row)))
+            found.append((rows, columns))
+        for n, cell in zip(at, row, strict=True):
+            left, right = columns[n] if n < len(columns) else (cell.box.x, 0)
+            columns[n : n + 1] = [(min(left, cell.box.x), max(right, _right(cell)))]
+        rows.append(list(zip(at, row, strict=True)))
+    return [
+        [{columns[n][0]: cell for n, cell in sorted(row, key=lambda at: columns[at[0]])} for row in rows]
+        for rows, columns in found
+        if len(rows) >= MIN_ROWS and len(columns) >= MIN_COLUMNS
+    ]
+
+
+def _placed(row: Sequence[Line], columns: Sequence[tuple[int, int]]) -> list[int] | None:
+    """The column that each cell stands in, a new one for what stands beside all; None for the row of another
+    table, which has most of its cells elsewhere or one across several columns.
+    """
+    over = [
+        [n for n, (left, right) in enumerate(columns) if cell.box.x < right and left < _right(cell)]
+        for cell in row
+    ]
+    known = [n for each in over for n in each]
+    if any(len(each) > 1 for each in over) or len(known) > len(set(known)) or 2 * len(known) <= len(row):
+        return None
+    new = iter(range(len(columns), len(columns) + len(row)))
+    return [each[0] if each else next(new) for each in over]
 
 
 def _is_sign(text: str) -> bool:
     return len(text) + len(_WIDE.findall(text)) < SIGNS and not text.isdecimal()
-
-
-def _table_rows(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Rows of several lines that were read one after the other, which lines of two panes are not.
-
-    Panes of as high lines, as of code and a terminal, are told by a line that only the right one has.
-    """
-    place = {id(line): at for at, line in enumerate(lines)}
-    runs: list[list[int]] = []
-    for row in _grouped(lines):
-        read = enumerate(sorted(place[id(line)] for line in row))
-        runs += [[at for _, at in run] for _, run in groupby(read, key=lambda pair: pair[1] - pair[0])]
-    tables: list[list[list[Line]]] = []
-    for run in sorted(runs):
-        row = sorted((lines[at] for at in run), key=lambda line: line.box.x)
-        if not tables or row[0].box.y < tables[-1][-1][0].box.y:
-            tables.append([])
-        tables[-1].append(row)
-    for table in tables:
-        of_cells = [at for at, row in enumerate(table) if len(row) > 1]
-        edge = max((table[at][0].box.x + table[at][0].box.w for at in of_cells), default=0)
-        if of_cells and all(row[0].box.x <= edge for row in table[of_cells[0] : of_cells[-1]]):
-            yield from (table[at] for at in of_cells)
 
 
 def _grouped(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -254,18 +284,6 @@ def checked(reading: Reading) -> list[tuple[bool, str]]:
     ]
 
 
-def under(reading: Reading, label: Line) -> list[str]:
-    """What stands under the heading of a list or the head of a column: of a table its rows, as
-    `table_rows` tells them; of a board, whose columns end where they end, the cells of this one alone.
-    """
-    items = [joined(item) for item in items_under(reading, label)]
-    heads = [line for line in reading.lines if len(line.text) > 1 and _shares_row(line.box, label.box)]
-    if len({len(items_under(reading, head)) for head in heads}) > 1:
-        return items
-    rows = table_rows(reading)
-    return [rows.get(item, item) for item in items]
-
-
 def marked_under(reading: Reading, heading: Line) -> list[str]:
     """The items of the list that a line is the heading of, where all have a bullet, number or check box."""
     items = takewhile(lambda item: _MARK.match(item[0].text), _below_heading(reading, heading))
@@ -283,26 +301,3 @@ def _below_heading(reading: Reading, heading: Line) -> list[list[Line]]:
         if box.y + box.h < passage[0].box.y and box.x - box.h <= passage[0].box.x < right
     ]
     return found if found and found[0][0].box.y <= box.y + TO_FIRST * box.h else []
-
-
-def items_under(reading: Reading, label: Line) -> list[list[Line]]:
-    """The passages of the list, or the cells of the column, that a line is the heading of; none where fewer
-    than two stand there as evenly as a list does.
-    """
-    below = _below_heading(reading, label)
-    beside = any(line is not label and _shares_row(line.box, label.box) for line in reading.lines)
-    steps = [b[0].box.y - a[-1].box.y for a, b in pairwise(below[:MAX_ITEMS])]
-    of_two = beside and len(steps) > 2 and _is_even(steps[2], steps[0]) and not _is_even(steps[1], steps[0])
-    found = below[:1]
-    for at, step in enumerate(steps):
-        passage = below[at + 1]
-        is_next = passage[0].box.h > LARGER * max(line.box.h for line in found[0])
-        # A card of a board may have two lines.
-        if is_next or not _is_even(step, steps[at % 2 if of_two else 0]):
-            break
-        found.append(passage)
-    return found if len(found) > 1 else []
-
-
-def _is_even(step: int, first: int) -> bool:
-    return step <= first * EVEN
