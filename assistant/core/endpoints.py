@@ -73,6 +73,11 @@ class Endpoint:
         return (bool(self.model) or self.provider_id is None) and self.is_allowed
 
     @property
+    def has_answered(self) -> bool:
+        """Whether its server told something of it; what the settings name is used as it is set."""
+        return self.provider_id is None or self.found != NOTHING_KNOWN
+
+    @property
     def known(self) -> Abilities:
         return self.chosen.over(self.found)
 

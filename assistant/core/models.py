@@ -159,10 +159,11 @@ class ChatModels:
 
     @property
     def default(self) -> str:
-        """The name of the model that answers when none is chosen."""
+        """The name of the model that answers when none is chosen; one added in the app has answered."""
         if self._chosen in self.names:
             return self._chosen
-        usable = (name for name in self.names if not self.endpoint(name).key_problem)
+        ready = ((name, self.endpoint(name)) for name in self.names)
+        usable = (name for name, endpoint in ready if endpoint.has_answered and not endpoint.key_problem)
         return next(usable)
 
     @property

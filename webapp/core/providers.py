@@ -72,11 +72,17 @@ def remove(own: Services, provider_id: int) -> None:
     own.chat_models.reload()
 
 
-def set_default(own: Services, name: str) -> None:
-    """Let this model answer when none is chosen. Raises `UnknownModel`."""
+def set_default(own: Services, name: str) -> Report | None:
+    """Let this model answer when none is chosen. The report of one that never answered, and does not now: it
+    is not used. Raises `UnknownModel`.
+    """
     own.chat_models.get(name)
+    report = None if own.chat_models.endpoint(name).has_answered else own.chat_models.test(name)
+    if report and not report.works:
+        return report
     providers.set_default(own.data_dir, name)
     own.chat_models.reload()
+    return None
 
 
 def list_models(own: Services, provider_id: int) -> tuple[ListedModel, ...]:

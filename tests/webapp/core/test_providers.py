@@ -67,8 +67,8 @@ def test_a_provider_on_this_machine_can_be_asked_at_once(
     with StubModel() as stub:
         stub.reply({"answer_md": "It said hello [[e1]].", "evidence": [{"id": "e1", "quote": "hello"}]})
         info = shown(own, add(own, name="here", base_url=stub.base_url, api_key=""))
-        assert (info.is_local, info.is_ready, info.is_default) == (True, True, True)
-        body = {"message": "what?", "start_time": NOON_MS / 1000 - 60, "timezone": "UTC"}
+        assert (info.is_local, info.is_ready, info.is_default) == (True, True, False)
+        body = {"message": "what?", "model": "here", "start_time": NOON_MS / 1000 - 60, "timezone": "UTC"}
         answer = program.post("/api/v1/chat", json=body).get_json()
     assert answer["model"] == "here"
     assert answer["usage"]["is_estimated"] is False
@@ -159,9 +159,13 @@ def test_a_removed_provider_is_gone_with_its_key(own: Services, data_dir: DataDi
 
 
 def test_the_default_can_be_chosen(program: Actor, own: Services) -> None:
-    for name in ("one", "two"):
-        add(own, name=name, base_url="http://127.0.0.1:9/v1")
-    providers.set_default(own, "two")
+    with StubModel() as stub:
+        for name, base_url in (("one", "http://127.0.0.1:9/v1"), ("two", stub.base_url)):
+            add(own, name=name, base_url=base_url)
+        assert own.chat_models.default == "extractive"  # nothing has answered yet
+        assert providers.set_default(own, "two") is None
+    unanswered = providers.set_default(own, "one")
+    assert unanswered is not None and not unanswered.works
     assert program.get("/api/v1/models").get_json()["data"][0]["name"] == "two"
     with pytest.raises(UnknownModel):
         providers.set_default(own, "three")

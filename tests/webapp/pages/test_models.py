@@ -146,10 +146,16 @@ def test_prices_take_a_comma_and_refuse_words(app: Flask, send: Any, data_dir: D
 
 
 def test_default_and_removal(app: Flask, browser: Actor, send: Any, data_dir: DataDir) -> None:
-    add(data_dir, app, name="one", base_url="http://127.0.0.1:9/v1")
-    add(data_dir, app, name="two", base_url="http://127.0.0.1:9/v1")
-    send(f"{MODELS}/default", name="two")
-    assert app.extensions["recollect"].chat_models.default == "two"
+    models = app.extensions["recollect"].chat_models
+    with StubModel() as stub:
+        add(data_dir, app, name="one", base_url="http://127.0.0.1:9/v1")
+        add(data_dir, app, name="two", base_url=stub.base_url)
+        assert "Has not answered yet" in browser.get(MODELS).text and models.default == "extractive"
+        assert "cannot be reached" in browser.get(f"{MODELS}/1").text
+        assert "It does not answer." in send(f"{MODELS}/default", 200, name="one").text
+        assert models.default == "extractive"
+        send(f"{MODELS}/default", name="two")
+    assert models.default == "two"
     send(f"{MODELS}/default", 404, name="three")
     assert "two" not in words(send(f"{MODELS}/2/remove").text)
     assert browser.get(f"{MODELS}/2").status_code == 404
@@ -198,8 +204,9 @@ def test_an_erased_text_is_said_to_be_erased(
 ) -> None:
     frame = store_frame(database, data_dir, NOON_MS, text="the secret plan")
     with StubModel() as stub:
-        stub.reply("nothing")
         send(MODELS, base_url=stub.base_url, model="stub")
+        send(f"{MODELS}/1/test", 200)
+        stub.reply("nothing")
         send("/chat", message="What?", from_ms=str(NOON_MS - 1000), to_ms=str(NOON_MS + 1000), tz="UTC")
     (sent,) = (each.id for each in egress_log.of_turn(database, 1, 1))
     assert "secret plan" in browser.get(f"/settings/sent/{sent}").text

@@ -62,10 +62,13 @@ def find() -> Response:
 @templating.post("/settings/models/default")
 def choose() -> Response:
     """Let a model answer when none is chosen."""
+    name = request.form.get("name", "")
     try:
-        providing.set_default(services(), request.form.get("name", ""))
+        report = providing.set_default(services(), name)
     except UnknownModel as error:
         raise Problem(404, error.code, str(error)) from error
+    if report:
+        return models_page(report=report, action=_action(report), tested=name)
     return templating.redirect_to("/settings/models")
 
 
@@ -81,9 +84,10 @@ def test_named() -> Response:
 
 @templating.get("/settings/models/<id:provider_id>")
 def one(provider_id: int) -> Response:
-    """A provider. While no model is chosen its endpoint is asked for its list, where that is allowed."""
+    """A provider. Until its model has answered its endpoint is asked for its list, where that is allowed."""
     provider = _provider(provider_id)
-    return _one(provider, **({} if provider.model else _list(provider_id)))
+    has_answered = services().chat_models.of_provider(provider_id).has_answered
+    return _one(provider, **({} if provider.model and has_answered else _list(provider_id)))
 
 
 @templating.post("/settings/models/<id:provider_id>")
