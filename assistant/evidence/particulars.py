@@ -20,7 +20,7 @@ from assistant.evidence import quotes
 from assistant.evidence.clauses import Clauses
 from assistant.evidence.sign_names import Signs, family_names
 from assistant.evidence.sounds import sounds_like
-from assistant.evidence.whole_names import ADDRESSES, DECLINED, is_case, is_part, runs, stand_together
+from assistant.evidence.whole_names import ADDRESSES, DECLINED, is_case, runs, stand_together
 from assistant.language import cldr
 from assistant.language.shown_values import Shown
 from assistant.language.small_words import (
@@ -188,11 +188,8 @@ def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str
     if not is_german_noun(words[at][0]):
         return latin("de").get(bare(before[0]), ("",))[0] not in _ARTICLES
     is_last = _is_row(before, words[at], sentence) and not _opens(sentence, before.start()) and not leads
-    # "Dr. Weber", "Weber & Keller", "Firma Keller", "Anna Kutscher"; but not "weil die Frau Schuhe trägt"
-    is_joined = sentence[before.end() : words[at].start()] != " "
-    is_owned = before[0].endswith("s") and not is_german_name(words[at][0])  # "Annas Einsatz"
-    may_be = is_joined or is_german_name(words[at][0]) or not (is_owned or is_german_noun(before[0]))
-    return is_last and may_be and not cldr.is_common(before[0])
+    # "Dr. Weber", "Weber & Keller", "Anna Kutscher"; but not "weil die Frau Schuhe trägt"
+    return is_last and (sentence[before.end() : words[at].start()] != " " or is_german_name(words[at][0]))
 
 
 def _is_row(first: re.Match[str], second: re.Match[str], sentence: str) -> bool:
@@ -216,7 +213,7 @@ class Screen:
         self.texts = tuple(dict.fromkeys(text for text in texts if text))
         self.titles = tuple(title for title in titles if title)
         self._rows = next(iter((*self.texts[1:2], *self.texts)), "")
-        self._shown, self._moment = Shown((self._rows, *self.titles), moment), moment
+        self._shown = Shown((self._rows, *self.titles), moment)
         words = {word for text in (*self.texts, *self.titles) for word in _WORD.findall(text)}
         words |= {part for word in words for part in _JOINTS.split(word)}
         self._words = set(map(bare, words))
@@ -283,9 +280,7 @@ class Screen:
         if any(True for text in self.texts for _ in quotes.places(text, name.text)):
             return True
         first, last = (bare(_ENDING.sub("", part)) for part in name.text.split(" "))
-        may_be_role = name.is_weak and any(is_part(first, word, name.language) for word in self._words)
-        together = stand_together(first, last, self._whole_names, name.language)
-        return together or (None if may_be_role else together)
+        return stand_together(first, last, self._whole_names, name.language)
 
     @cached_property
     def _whole_names(self) -> list[list[str]]:
@@ -312,7 +307,7 @@ class Screen:
 
     def is_of_other_row(self, value: Value, sentence: str) -> bool:
         """Whether a value stands in a row of a table that a sentence does not name, and nowhere else."""
-        return self._clauses.is_of_other_row(value, sentence) and not self._titles.holds(value)
+        return self._clauses.is_of_other_row(value, sentence)
 
     def _is_in_row(self, each: Particular, sentence: str) -> bool:
         form = each.text.casefold()
@@ -321,10 +316,6 @@ class Screen:
     @cached_property
     def _clauses(self) -> Clauses:
         return Clauses(self._rows, self._shown.found)
-
-    @cached_property
-    def _titles(self) -> Shown:
-        return Shown(self.titles, self._moment)
 
     def nearest(self, pieces: frozenset[str]) -> str:
         """The line or passage that has most of these `pieces_of` a text; "" where none has any."""
@@ -348,17 +339,16 @@ class Screen:
     def _has_otherwise(self, name: Particular) -> bool:
         """Whether a name stands here in another case or language."""
         form, declines = _JOINTS.split(bare(name.text))[0], name.language in DECLINED
-        if declines and any(is_case(form, word) for word in self._names.get(form[:SHORT_NAME], ())):
+        if declines and any(is_case(form, word) for word in self._names):
             return True
-        words = (word for words in self._names.values() for word in words)
         may_differ = declines or name.language not in self._languages
-        return may_differ and any(sounds_like(form, word) for word in words)
+        return may_differ and any(sounds_like(form, word) for word in self._names)
 
     @cached_property
-    def _names(self) -> dict[str, set[str]]:
-        """Words with a capital, by their heads."""
-        words = (word for text in (*self.texts, *self.titles) for word in _WORD.findall(text))
-        return _by_head(bare(part) for word in words if word[0].isupper() for part in _JOINTS.split(word))
+    def _names(self) -> set[str]:
+        """Words with a capital."""
+        words = {word for text in (*self.texts, *self.titles) for word in _WORD.findall(text)}
+        return {bare(part) for word in words if word[0].isupper() for part in _JOINTS.split(word)}
 
     @cached_property
     def _languages(self) -> list[str]:
@@ -372,14 +362,6 @@ class Screen:
             part in self._words or part in self._stems or any(stem in self._words for stem in _stems(part))
             for part in parts
         )
-
-
-def _by_head(words: Iterable[str]) -> dict[str, set[str]]:
-    """Words by the beginning that all forms of a name share."""
-    by_head: dict[str, set[str]] = {}
-    for word in words:
-        by_head.setdefault(word[:SHORT_NAME], set()).add(word)
-    return by_head
 
 
 def _stems(word: str) -> Iterator[str]:
