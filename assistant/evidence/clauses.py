@@ -105,11 +105,13 @@ class Clauses:
 
     @cached_property
     def sums(self) -> set[Decimal]:
-        """Those of each column, and of two neighbours in it."""
+        """Those of each column or line, and of two neighbours in it."""
         columns: dict[tuple[int, int], list[Value]] = {}
-        for clause, column, value in self._places:
-            if value.kind == "number" and (cells := self._clauses[clause].cells) > 1:
-                columns.setdefault((cells, column), []).append(value)
+        for at, column, value in self._places:
+            clause = self._clauses[at]
+            place = (clause.cells, column) if clause.cells > 1 else (0, clause.line)
+            if value.kind == "number":
+                columns.setdefault(place, []).append(value)
         read = [[choose(v.readings) for v in each] for each in columns.values() for choose in (max, min)]
         added = (each for column in read for each in (column, *pairwise(column)) if len(each) > 1)
         return {sum(each, Decimal()) for each in added}

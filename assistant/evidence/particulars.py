@@ -169,7 +169,8 @@ def _may_name(word: str, leads: bool, language: str) -> bool:
     """Whether a word with a capital may be a name: neither "I'll", nor, where it is short, "PDF" or a title
     before a name ("Mrs Hall"), nor a country, which follows from a place or a tongue.
     """
-    if cldr.is_common(word) or cldr.is_country(word, language) or is_small(word.replace("’", "'"), language):
+    is_said = _ENDING.sub("", word).casefold() in ADDRESSES or is_small(word.replace("’", "'"), language)
+    if is_said or cldr.is_common(word) or cldr.is_country(word, language):
         return False
     is_name = len(word) == SHORT_NAME and word[1:].islower() and cldr.key(word) not in cldr.weekdays()
     return len(word) > SHORT_NAME or (is_name and not leads)

@@ -30,8 +30,8 @@ MIN_LETTERS = 3
 """Of a part of a name, unless it is an initial; a shorter one is a title."""
 
 _ADDRESSES = (
-    "dhr don dona doña fru frau frk fröken frøken herr hr madame meneer mevrouw miss mlle mme monsieur mrs"
-    " pan pani señor señora senhor senhora signor signora sra госпожа господин κυρία κύριος"
+    "bay bayan bey dhr don dona doña fru frau frk fröken frøken hanım herr hr madame meneer mevrouw"
+    " miss mlle mme monsieur mrs pan pani señor señora senhor senhora signor signora sra госпожа господин κυρία κύριος"
 )
 ADDRESSES = frozenset(_ADDRESSES.split())
 """How languages address somebody with a capital before a name, a closed class."""

@@ -502,6 +502,7 @@ Stone, Rebecca"""
         ("The driver is P. Nowak [1].", ()),
         ("Karol Nowak drives [1].", ("Karol Nowak",)),
         ("Madame Nowak drives [1].", ()),
+        ("E-postayı Rebecca Hanım'ın gönderdi [1].", ()),
         ("We met Bengt Nowak [1].", ("Bengt Nowak",)),
         ("租客是Lan Zhang [1]。", ("Lan Zhang",)),
         ("It is for Aoife Moore and Rebecca Stone [1].", ()),
@@ -513,7 +514,7 @@ def test_the_parts_of_a_name_stand_together(sentence: str, missing: tuple[str, .
     assert claim.missing == missing
 
 
-SUMS = "Bus\t18 400\nBeds\t31 500\nFood\t6 900\ndue\t20. April"
+SUMS = "Bus\t18 400\nBeds\t31 500\nFood\t6 900\ndue\t20. April\nRent 12,400, deposit 5,000"
 
 
 @for_each(
@@ -522,6 +523,7 @@ SUMS = "Bus\t18 400\nBeds\t31 500\nFood\t6 900\ndue\t20. April"
         ("The bus and the beds are 49,900 [1].", ()),
         ("All of it is 56,800 [1].", ()),
         ("All of it is 57,800 [1].", ("57,800",)),
+        ("Rent and deposit are 17,400 [1].", ()),
         ("The excess is 20,000 [1].", ("20,000",)),
         ("It is due on the 20 [1].", ()),
         ("It says ”the beds were 31 500” [1].", ("the beds were 31 500",)),
