@@ -31,7 +31,8 @@ MIN_LETTERS = 3
 
 _ADDRESSES = (
     "bay bayan bey dhr don dona doña fru frau frk fröken frøken hanım herr hr madame meneer mevrouw"
-    " miss mlle mme monsieur mrs pan pani señor señora senhor senhora signor signora sra госпожа господин κυρία κύριος"
+    " miss mlle mme monsieur mrs pan pani señor señora senhor senhora signor signora sra"
+    " госпожа господин κυρία κύριος"
 )
 ADDRESSES = frozenset(_ADDRESSES.split())
 """How languages address somebody with a capital before a name, a closed class."""
