@@ -530,7 +530,7 @@ def test_the_composer_shows_how_it_reads_a_time_and_sends_what_it_showed(visitor
     page.fill("[name=phrase]", "yesterday with friends")
     expect(understood).to_have_text("“with friends” is not a time I know")
     page.fill("[name=phrase]", "yesterday 14:00")
-    expect(understood).to_have_text("Yesterday 13:55–14:05 · 10 m")
+    expect(understood).to_have_text("Yesterday 13:55–14:05 · 10 min")
 
 
 def test_a_selection_is_what_the_timeline_showed(visitor: Visit) -> None:

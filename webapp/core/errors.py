@@ -67,6 +67,11 @@ class Problem(Exception):
     def title(self) -> str:
         return _(HTTPStatus(self.status).phrase)
 
+    @property
+    def headline(self) -> str:
+        """The title in a person's words."""
+        return _("This is not possible") if self.status in (400, 422) else self.title
+
     def document(self) -> dict[str, Any]:
         """The RFC 9457 members."""
         document: dict[str, Any] = {

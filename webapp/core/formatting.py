@@ -13,6 +13,8 @@ from typing import Literal
 
 from babel.dates import format_date
 
+from assistant.core import strings
+from assistant.core.texts import own_language
 from store.core import times
 from store.core.translation import N_, language, ngettext
 from store.core.translation import gettext as _
@@ -110,21 +112,10 @@ def _day_name(on: date, zone: tzinfo, now_ms: int) -> str:
 
 
 def duration(ms: int) -> str:
-    """``2 h 41 m``, ``38 m``, ``45 s``: two units at most, never negative."""
-    seconds = max(0, round(ms / 1000))
-    if seconds < 60:
-        return _("%(seconds)d s", seconds=seconds)
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return _("%(minutes)d m", minutes=minutes)
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return (
-            _("%(hours)d h %(minutes)d m", hours=hours, minutes=minutes)
-            if minutes
-            else _("%(hours)d h", hours=hours)
-        )
-    return _("%(days)d d", days=round(hours / 24))
+    """``2 h 41 min``, ``38 min``, ``45 s``: two units at most, as answers say it; never negative."""
+    if (hours := round(ms / 3_600_000)) >= 48:
+        return _("%(days)d d", days=round(hours / 24))
+    return strings.duration(max(0, ms), own_language())
 
 
 def count(number: int, noun: str = "", plural: str = "") -> str:

@@ -107,7 +107,8 @@ def use_model() -> Response:
     preferences.set_preference(own.database, _NO_MODEL, not model)
     if model:
         added = providers.add(own, Provider(0, "", base_url, model))
-        providers.set_default(own, added.name)
+        if providers.set_default(own, added.name):  # it does not answer: its page says why
+            return templating.redirect_to(f"/settings/models/{added.id}")
     return templating.redirect_to("/welcome#model")
 
 

@@ -154,7 +154,7 @@ def test_without_a_model_it_is_said_that_files_were_not_read(
     afternoon.show(5, "the policy")
     found = attach_text(database, "a.txt", "words")
     result = ask(model="extractive", attachments=(found.id,))
-    assert result.warnings[-1] == "Nothing of a.txt was read: no language model is set up."
+    assert result.warnings[-1] == "Nothing of a.txt was read: only a language model reads files."
     assert result.sources == ()
 
 

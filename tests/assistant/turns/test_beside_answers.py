@@ -121,7 +121,7 @@ def test_what_is_quoted_is_of_its_source_leads_there_and_is_no_evidence(
     assert (claim.state, claim.source, claim.citations) == ("from_source", "calendar", ())
     assert claim.address.startswith("/sources/calendar/rows/")
     assert all(item.n is None for item in result.evidence)
-    assert result.answer_md.startswith("Quoted from what is kept here; no language model is set up.")
+    assert result.answer_md.startswith("Quoted from what is kept here, without a language model.")
     drawn = whole(result, Links({}, measured="/activity"))
     assert f'href="{claim.address}"' in drawn and ">from your calendar</a>" in drawn
     assert "href" not in whole(result, Links({})), "where no page can be opened"

@@ -25,7 +25,7 @@ def test_without_an_endpoint_the_answer_is_quoted_and_says_so(
         afternoon.show(minute / 2, f"line {minute} of it", app_name="Writer", window_name="report.odt")
     afternoon.show(11, "Inbox: lunch on Friday", app_name="Mail", window_name="Inbox")
     result = ask(model="extractive")
-    assert result.answer_md.startswith("Quoted from your screen; no language model is set up.\n\n")
+    assert result.answer_md.startswith("Quoted from your screen, without a language model.\n\n")
     assert "- **14:00–14:11** [1] [2]\n  - Writer “report.odt” “line" in result.answer_md
     assert "Mail “Inbox” “Inbox: lunch on Friday” [2]" in result.answer_md
     assert stub.requests == []
@@ -39,7 +39,7 @@ def test_without_an_endpoint_the_answer_is_quoted_and_says_so(
 def test_the_extractive_answer_speaks_the_language_of_the_question(ask: Ask, afternoon: Afternoon) -> None:
     afternoon.show(1, "季度预算\n合计 1200 元", app_name="表格", window_name="预算.xlsx")
     result = ask("总结一下我今天下午做了什么", model="extractive")
-    assert result.answer_md.startswith("以下内容直接引自你的屏幕；没有设置语言模型。")
+    assert result.answer_md.startswith("以下内容直接引自你的屏幕，未使用语言模型。")
     assert {claim.state for claim in result.claims} == {"cited"}
 
 

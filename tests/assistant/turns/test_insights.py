@@ -271,7 +271,7 @@ def test_without_a_model_an_insight_quotes_and_says_so(
     result = ask(LABEL, model="extractive", start_ms=None, end_ms=None, anchor=MOMENT)
     insight = insights.of_chat(database, result.chat_id)
     assert insight is not None and insight.title == "main.py"
-    assert insight.summary.startswith("Quoted from your screen; no language model is set up.")
+    assert insight.summary.startswith("Quoted from your screen, without a language model.")
     assert "retention set to 14 days" in insight.summary and result.mode == "auto"
 
 

@@ -75,8 +75,8 @@ def test_a_range_reads_as_a_person_would_write_it(start: int, end: int, expected
         (-5, "0 s"),
         (1_499, "1 s"),
         (59_400, "59 s"),
-        (60_000, "1 m"),
-        (9_660_000, "2 h 41 m"),
+        (60_000, "1 min"),
+        (9_660_000, "2 h 41 min"),
         (7_200_000, "2 h"),
     ],
 )

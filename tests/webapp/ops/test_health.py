@@ -102,13 +102,13 @@ def test_what_leaves_everything_out_is_named_with_how_long(
         "since_ms": now() - 180_000,
     }
     alive({**change, "cause": "your rule for app 'galculator'"})
-    assert part(own, "capture").why == "A window is in view. For 3 m now: your rule for app 'galculator'."
+    assert part(own, "capture").why == "A window is in view. For 3 min now: your rule for app 'galculator'."
     assert check(own).status == "degraded"
     light = recording_indicator(own)
     assert light.word == "Left out here"
-    assert light.detail.endswith("For 3 m now: your rule for app 'galculator'.")
+    assert light.detail.endswith("For 3 min now: your rule for app 'galculator'.")
     alive(change)
-    assert part(own, "capture").why == "A window is in view. For 3 m now."
+    assert part(own, "capture").why == "A window is in view. For 3 min now."
 
 
 def test_a_rule_about_a_site_says_which_browsers_it_costs(

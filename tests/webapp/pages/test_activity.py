@@ -56,7 +56,7 @@ def test_the_page_lists_totals_and_opens_one(browser: Actor) -> None:
     assert "<b>News" not in page
     opened = browser.get(f"/activity?{RANGE}&kind=app&name=Code").text
     assert "2 intervals" in opened
-    assert "2 intervals, 2 m" in opened
+    assert "2 intervals, 2 min" in opened
     assert opened.count("/timeline?frame=") == 2
 
 
@@ -74,7 +74,7 @@ def test_idle_time_is_told_beside_the_totals_and_as_a_gap(browser: Actor, databa
     with database.write() as connection:
         ledger.add(connection, "deduped", "idle", NOON_MS + 20_000, NOON_MS + 80_000, looks=0)
     page = browser.get(f"/activity?{RANGE}").text
-    assert "1 m of 10 m recorded in use, 1 m idle" in page
+    assert "1 min of 10 min recorded in use, 1 min idle" in page
     summary = browser.get(f"/api/v1/activity-summary?{SECONDS}").get_json()
     assert sum(total["minutes"] for total in summary["apps"]) == 1.0
     assert [total["minutes"] for total in summary["sites"]] == [10 / 60]

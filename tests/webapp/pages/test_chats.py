@@ -155,7 +155,7 @@ def test_a_question_is_suggested_in_the_language_of_the_pages_or_of_the_app(
     html = words(page(browser, "/chat?tz=UTC"))
     listed = html[html.index("What did I do today?") :]
     expected = [
-        "What did I do today? 5 apps · 1 h 14 m", "How long did I use Web today? 2 windows",
+        "What did I do today? 5 apps · 1 h 14 min", "How long did I use Web today? 2 windows",
         "How often did I use Code today? 1 window", "我用了多久 WPS？ 2 windows",
     ]  # fmt: skip
     assert listed.startswith(" ".join(expected))

@@ -24,6 +24,7 @@ from store.spool.queue import DESKTOP
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.meanwhile import Beside, meanwhile
+from tests.stub_model import StubModel
 from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock, csrf_of, page, words
 from webapp.ops.health import indicator_state
@@ -195,8 +196,12 @@ def test_a_model_that_was_found_is_used_or_skipped(app: Flask, visitor: Actor) -
     assert "Looking for a model" in page(visitor, "/welcome")
     assert visitor.post("/welcome/model", data={**form, "model": ""}).status_code == 303
     assert "Looking for a model" not in page(visitor, "/welcome")
-    visitor.post("/welcome/model", data={**form, "model": "http://127.0.0.1:9/v1 qwen3"})
-    assert "qwen3 · on this computer" in page(visitor, "/welcome")
+    silent = visitor.post("/welcome/model", data={**form, "model": "http://127.0.0.1:9/v1 qwen3"})
+    assert "cannot be reached" in page(visitor, silent.headers["Location"])
+    assert "qwen3" not in page(visitor, "/welcome")
+    with StubModel() as stub:
+        visitor.post("/welcome/model", data={**form, "model": f"{stub.base_url} llama"})
+    assert "llama · on this computer" in page(visitor, "/welcome")
 
 
 # -- capture light --------------------------------------------------------------------------
@@ -223,8 +228,8 @@ def state(**changes: object) -> CaptureState:
         (state(looked_ms=NOW - 30_000), None, 0, ("ok", "REC 30 s ago")),
         (state(looked_ms=NOW - 30_001), None, 0, ("danger", "Not recording 30 s")),
         (state(looked_ms=None, state="starting"), None, 0, ("danger", "Not recording")),
-        (state(looked_ms=NOW - 240_000, state="failing"), None, 0, ("danger", "Not recording 4 m")),
-        (state(), Pause(NOW, NOW + 12 * MINUTE), 0, ("warn", "Paused 12 m left")),
+        (state(looked_ms=NOW - 240_000, state="failing"), None, 0, ("danger", "Not recording 4 min")),
+        (state(), Pause(NOW, NOW + 12 * MINUTE), 0, ("warn", "Paused 12 min left")),
         (state(), Pause(NOW, 2**53), 0, ("warn", "Paused until you resume")),
         (state(), None, 214, ("warn", "Behind 214")),
         (state(state="locked", looked_ms=None), None, 0, ("plain", "Screen locked")),
@@ -249,7 +254,7 @@ def test_pausing_and_resuming_work_by_plain_forms(
     state(written_ms=now.now_ms, looked_ms=now.now_ms - 1000).write(data_dir.spool)
     form = {"csrf_token": csrf_of(app, visitor), "minutes": "15"}
     assert visitor.post("/status/pause", data=form).status_code == 303
-    assert "Paused 15 m left" in page(visitor, "/status/light")
+    assert "Paused 15 min left" in page(visitor, "/status/light")
     assert visitor.post("/status/resume", data=form).status_code == 303
     assert "REC 1 s ago" in page(visitor, "/status/light")
     assert visitor.post("/status/pause", data={"minutes": "15"}).status_code == 403

@@ -76,7 +76,7 @@ def test_it_is_begun_at_one_frame_and_ended_at_another(
     assert f'data-frame="{last.id}"' in there and "Selected from 12:00:00" in words(there)
     whole = page(browser, link(there, "End here"))
     assert acts_on(whole) == (first.captured_ms, last.ended_ms)
-    assert "Today 12:00–12:30 selected, 30 m" in words(whole)
+    assert "Today 12:00–12:30 selected, 30 min" in words(whole)
     assert re.search(r'class="selected" data-selected y="1" height="54" x="0.0%" width="50.0%"', whole)
     asked = page(browser, link(whole, "Ask about it"))
     assert 'value="2026-11-20T12:00"' in asked and 'value="2026-11-20T12:30"' in asked
@@ -113,7 +113,7 @@ def test_what_the_lane_selects_is_drawn_by_the_server(
     chosen = f"from={NOON_MS}&to={NOON_MS + 90 * MINUTE_MS}"
     answer = browser.get(f"/timeline/selection?frame={frame.id}&{chosen}&tz=UTC")
     assert acts_on(answer.text) == (NOON_MS, NOON_MS + 90 * MINUTE_MS)
-    assert "Today 12:00–13:30 selected, 1 h 30 m" in words(answer.text)
+    assert "Today 12:00–13:30 selected, 1 h 30 min" in words(answer.text)
     assert answer.headers["HX-Replace-Url"] == f"/timeline?frame={frame.id}&{chosen}"
 
 
