@@ -26,9 +26,9 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from assistant.core.query_embedder import QueryEmbedder
-from assistant.core.texts import HAN, HAN_RUN, normalize, not_small, terms_of
+from assistant.core.texts import HAN, HAN_RUN, normalize, terms_of
 from assistant.language import cldr
-from assistant.language.questions import Form, asks_for_latest, says_change
+from assistant.language.questions import Form, asks_for_latest, says_change, words_beside_sources
 from assistant.language.small_words import bare, languages_of
 from assistant.language.values import values
 from assistant.retrieval.retrieval import Entry
@@ -253,8 +253,9 @@ class _Weighing:
     def _weights(self) -> dict[str, float]:
         """What each word counts."""
         words = without_miscuts(self._question.words, self.counts)
-        # A list of small words has some: they may say little here, too.
-        telling = [word for word in words if self.counts[word] or word not in not_small("en")]
+        # What did Ann write: a verb of what messages are for stands in the question alone.
+        own = words_beside_sources(self._question.text)
+        telling = [word for word in words if self.counts[word] or word in own]
         return {
             word: math.log(1 + len(self._named) / (self.counts[word] or _UNSEEN)) for word in telling or words
         }

@@ -415,3 +415,10 @@ def test_a_question_that_names_a_row_and_no_column_is_answered_by_lines(
     said = ask("Who has the oven?", model="extractive", start_ms=None, end_ms=None)
     assert "“Oven Aylin Aylin Joao” [1]" in said.answer_md
     assert "“Aylin”" not in said.answer_md
+
+
+def test_a_verb_of_asking_is_no_word_that_is_missing(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, "Bakery\nMeera: the flour comes on Friday\nPiotr: thanks", window_name="Chat")
+    for message in ("What did Meera write?", "Was hat Meera geschrieben?", "Qu'est-ce que Meera a écrit ?"):
+        said = ask(message, model="extractive", start_ms=None, end_ms=None)
+        assert said.answer_md.split("\n\n")[1].startswith("- 14:01: “Meera: the flour comes"), message
