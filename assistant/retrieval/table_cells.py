@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from assistant.language.questions import asked_words
 from assistant.language.values import Value, values, without
@@ -71,6 +72,7 @@ def _namer(question: str, synonyms: Synonyms) -> tuple[Namer, int]:
     rest = without(question, [(time.start, time.end) for time in times]).replace("\u0001", " ")
     words = tuple(dict.fromkeys([*asked_words(rest), *_FIGURE.findall(rest)]))
 
+    @cache  # one text stands on many frames
     def of_cell(cell: str) -> frozenset[str]:
         said = values(cell, is_read=True) if times else ()
         shares = named(words, cell, synonyms).items()
@@ -94,7 +96,7 @@ def _crossings(first: Namer, second: Namer, enough: float, entry: Entry, table: 
     rows = [CELL.join(cell.text for cell in row.values()) for row in table]
     places = [(top, n, at) for top in range(HEADS) for n in range(top + 1, len(table)) for at in table[n]]
     for top, n, at in places:
-        if at not in table[top]:
+        if not (at in table[top] and (now[top][at] or before[top][at])):
             continue
         head, of_row = now[top][at], _others(now[n], at) - now[top][at]
         is_enough = len(head) + len(of_row) > enough
