@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ _CLAUSE, _WHOLE = re.compile(r"(?:[^,;，；、。]|[,;](?! ))+"), re.compile(".
 _PIECE = re.compile(r"\w+")
 
 
+@lru_cache(maxsize=512)
 def pieces_of(text: str) -> frozenset[str]:
     """What two texts are compared by: words, figures and pairs of signs."""
     words = {word.casefold() for word in _PIECE.findall(text)}
