@@ -198,13 +198,6 @@ def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[Windo
     return shown
 
 
-def identity_on(
-    rules: RuleSet, monitor: Monitor, monitors: Sequence[Monitor], windows: Sequence[WindowInfo]
-) -> Identity:
-    """The window in front on this monitor. Of one that is left out it is told that it is, and no name."""
-    return _identity_of(rules, *_front_on(monitor, monitors, windows))
-
-
 def _front_on(
     monitor: Monitor, monitors: Sequence[Monitor], windows: Sequence[WindowInfo]
 ) -> tuple[WindowInfo | None, bool]:
