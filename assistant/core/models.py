@@ -246,6 +246,11 @@ class ChatModels:
         entry = self._entry_of(name)
         return None if entry is None else self._report(entry, self.timeout_s, forget=True)
 
+    def report(self, name: str) -> Report | None:
+        """The last one of this process; None for none."""
+        entry = self._entry_of(name)
+        return entry.report if entry else None
+
     def note_answer(self, name: str, *, without_tools: bool, called_as: Collection[str] = ()) -> None:
         """Keep what an answer showed: that the model was not held to a schema, was asked `without_tools`
         because its endpoint refused them, or wrote all its calls as text (`called_as` has their formats).

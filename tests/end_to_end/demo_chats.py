@@ -51,6 +51,7 @@ def add_model(own: Services, stub: StubModel) -> None:
     """A model that can use tools and says the same to everything."""
     stub.reply({"answer_md": "It is final, as far as was recorded.", "evidence": []})
     providers.add(own.database.data_dir, Provider(0, "with-tools", stub.base_url, "m", supports_tools=True))
+    providers.set_default(own.database.data_dir, "with-tools")
     own.chat_models.reload()
 
 

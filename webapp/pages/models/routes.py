@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from urllib.parse import quote
 
 from flask import request
 from werkzeug.wrappers import Response
@@ -67,19 +68,20 @@ def choose() -> Response:
         report = providing.set_default(services(), name)
     except UnknownModel as error:
         raise Problem(404, error.code, str(error)) from error
-    if report:
-        return models_page(report=report, action=_action(report), tested=name)
-    return templating.redirect_to("/settings/models")
+    return _tested(name) if report else templating.redirect_to("/settings/models")
 
 
 @templating.post("/settings/models/test")
 def test_named() -> Response:
     """Try a model of the settings, which has no page of its own."""
     name = request.form.get("name", "")
-    report = services().chat_models.test(name)
-    if report is None:
+    if services().chat_models.test(name) is None:
         raise Problem(404, "model_not_found", _("There is no such model."))
-    return models_page(report=report, action=_action(report), tested=name)
+    return _tested(name)
+
+
+def _tested(name: str) -> Response:
+    return templating.redirect_to(f"/settings/models?tested={quote(name)}#tested")
 
 
 @templating.get("/settings/models/<id:provider_id>")
@@ -218,6 +220,8 @@ def _form(provider: Provider) -> dict[str, str]:
 def models_page(status: int = 200, /, **changes: object) -> Response:
     """The page as its address says: ``model`` is the one whose prompt is edited."""
     own, models = services(), services().chat_models
+    tested = request.args.get("tested", "")
+    report = models.report(tested)
     speaking = personas.active(own.database)
     context: dict[str, object] = {
         "voices": personas.list_personas(own.database),
@@ -230,7 +234,9 @@ def models_page(status: int = 200, /, **changes: object) -> Response:
         # None where no model takes one
         "prompt": editor(services(), request.args.get("model", ""), undo=number(request.args, "undo", 9)),
         "found": None,  # until servers were looked for
-        "report": None,  # until one was tested
+        "tested": tested,
+        "report": report,
+        "action": _action(report) if report else "",
         "step_names": _step_names(),
         "ports": ", ".join(f"{name} ({port})" for port, name in PORTS.items()),
         **changes,
