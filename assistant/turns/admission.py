@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from assistant.context.background import PreparedContext, prepare
@@ -61,20 +61,13 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     attachments.check_images(services, request, model, attached)
     voice = resolve_voice(services.database, request)
     return TurnPlan(
-        request,
-        zone,
-        message,
-        answer_language(message),
-        asked.scope,
-        asked.filters,
-        model,
-        voice,
-        form=asked.form,
-        words=asked.words,
-        searched_for=" ".join(asked.topic.split()),
-        beside=asked.beside,
-        shown=asked.shown,
-        leans=asked.leans,
+        **{each.name: getattr(asked, each.name) for each in fields(asked)},
+        request=request,
+        zone=zone,
+        message=message,
+        language=answer_language(message),
+        model=model,
+        voice=voice,
         uses_tools=can_use_tools and request.mode != "evidence",
         model_prompt=prompts.get_prompt(services.database, model.name),
         context=_context(services, request, message, voice.identity, model),

@@ -18,25 +18,21 @@ from assistant.context.session_closing import ContextServices
 from assistant.core.models import AnyModel, ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import (
-    NOTHING_BESIDE,
-    AskedBeside,
     Claim,
     Coverage,
     EvidenceItem,
     Mode,
-    Scope,
     Stage,
     StatusEvent,
-    TurnFilters,
     TurnRequest,
 )
 from assistant.core.strings import text
 from assistant.core.texts import Language
-from assistant.language.questions import Form
 from assistant.read_api.calls import ReadCall, ReadSources
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.tools.registry import AgentServices, registry
 from assistant.turns.anchor_facts import AnchorFacts
+from assistant.turns.scope import Understood
 from engines.cancellation import Cancelled, CancelToken, run_with_timeout
 from engines.chat.protocol import Message, ModelError, Usage
 from store.chats import conversations
@@ -126,39 +122,26 @@ class Voice:
         return f"{self.words}\n\n{self.style_note}" if self.style_note else self.words
 
 
-@dataclass(frozen=True, slots=True)
-class TurnPlan:
-    """A question that was admitted: everything about it is settled but the answer.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPlan(Understood):
+    """A question that was admitted and understood: everything about it is settled but the answer.
 
-    `message` is what was asked, `searched_for` that without its mentions and its time, `form` the kind of
-    answer it asks for, and `words` what it is about, none for a summary. `about` is the frame or moment that
-    the conversation is about, `asked` what the model is asked in place of the message, '' for the message
-    itself.
+    `message` is what was asked. `about` is the frame or moment that the conversation is about, `asked` what
+    the model is asked in place of the message, '' for the message itself.
     """
 
     request: TurnRequest
     zone: tzinfo
     message: str
     language: Language
-    scope: Scope
-    filters: TurnFilters
     model: AnyModel
     voice: Voice
-    form: Form = Form.SUMMARY
-    words: tuple[str, ...] = ()
-    searched_for: str = ""
     uses_tools: bool = False
     model_prompt: str = ""
     context: PreparedContext = NO_CONTEXT
     """What is told as background beside the question, and how that came to be."""
     about: AnchorFacts | None = None
     asked: str = ""
-    beside: AskedBeside = NOTHING_BESIDE
-    """What is asked of other sources than frames, where no model answers."""
-    shown: frozenset[int] = frozenset()
-    """The frames that the question before it in its chat was answered by."""
-    leans: bool = False
-    """Whether it says itself that it goes on from that, or has no words of its own."""
     attached: Attached = Attached()
     owner: str = ""
     """Whose screen this is, as memory knows the person."""

@@ -51,19 +51,19 @@ MAX_LATER_MS = 60_000
 """A browser reads "today" a little before the question arrives: ends so near are the same."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
-    """What a message asks, and of what: `topic` is the message without its scope, `form` the kind of answer
-    it asks for, and `words` what it is about, none for a summary. `beside` is what is asked of other sources
-    than frames, whose times may be to come. `shown` are the frames that answered the question before it,
-    which it `leans` on where it says so itself.
+    """What a message asks, and of what: `searched_for` is the message without its scope, `form` the kind of
+    answer it asks for, and `words` what it is about, none for a summary. `beside` is what is asked of other
+    sources than frames, whose times may be to come. `shown` are the frames that answered the question before
+    it, which it `leans` on where it says so itself, or has no words of its own.
     """
 
     scope: Scope
     filters: TurnFilters
-    topic: str
-    form: Form
-    words: tuple[str, ...]
+    searched_for: str = ""
+    form: Form = Form.SUMMARY
+    words: tuple[str, ...] = ()
     beside: AskedBeside = NOTHING_BESIDE
     shown: frozenset[int] = frozenset()
     leans: bool = False
@@ -124,7 +124,16 @@ def understood(
     asked = AskedBeside(subject, _times_of(request, scope, mentions.rest if phrase else "", calendar))
     is_bounded = about is not None or phrase is not None or not is_read or filters != TurnFilters()
     shown = frozenset[int]() if is_bounded else _shown(database, request.chat_id)
-    return Understood(replace(scope, text=said), filters, topic, form, words, asked, shown, does_lean)
+    return Understood(
+        scope=replace(scope, text=said),
+        filters=filters,
+        searched_for=" ".join(topic.split()),
+        form=form,
+        words=words,
+        beside=asked,
+        shown=shown,
+        leans=does_lean,
+    )
 
 
 def _respelled(word: str, other: str, language: Language) -> str:

@@ -38,8 +38,9 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 FORMS = ("", "functionary", "command-r", "llama31")
 ASKED = TurnRequest("What did I do?", "Asia/Shanghai", NOW_MS, mode="agent")
 PLAN = TurnPlan(
-    ASKED, ZoneInfo("Asia/Shanghai"), ASKED.message, "en", Scope("", START_MS, NOW_MS), TurnFilters(),
-    ExtractiveModel(), Voice("IDENTITY-SENTINEL"), uses_tools=True, model_prompt="MODEL-SENTINEL",
+    request=ASKED, zone=ZoneInfo("Asia/Shanghai"), message=ASKED.message, language="en",
+    scope=Scope("", START_MS, NOW_MS), filters=TurnFilters(), model=ExtractiveModel(),
+    voice=Voice("IDENTITY-SENTINEL"), uses_tools=True, model_prompt="MODEL-SENTINEL",
     context=PreparedContext(replace(NO_PACK, text="PACK-SENTINEL")),
 )  # fmt: skip
 TOOLS = list(registry(ToolsSettings()).values())

@@ -90,8 +90,9 @@ def prompt_preview(own: Services, info: Endpoint, mode: Mode, who: Viewer) -> Pr
     today = who.today
     asked = TurnRequest("", who.zone_name, who.now_ms, mode=mode)
     plan = TurnPlan(
-        asked, who.zone, "", "en", Scope("", today.start_ms, who.now_ms), TurnFilters(),
-        own.chat_models.get("extractive"), resolve_voice(own.database, asked), uses_tools=mode != "evidence",
+        request=asked, zone=who.zone, message="", language="en", filters=TurnFilters(),
+        scope=Scope("", today.start_ms, who.now_ms), model=own.chat_models.get("extractive"),
+        voice=resolve_voice(own.database, asked), uses_tools=mode != "evidence",
         model_prompt=stored_prompts.get_prompt(own.database, info.name),
         owner=owner.name if (owner := entities.owner(own.database)) else "",
     )  # fmt: skip
