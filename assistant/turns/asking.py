@@ -234,10 +234,18 @@ def _streamed(session: ModelSession, *, in_pieces: bool = True) -> Generator[Tur
         named=session.pictures.named,
         is_current=session.is_current,
     )
+    # The model keeps its own time limit; whoever stops the turn does not wait for it.
+    pieces = partial(
+        session.model.stream,
+        messages,
+        schema=None if session.plan.uses_tools else prompts.OUTPUT_SCHEMA,
+        tools=[] if session.form else registry.definitions(session.tools),
+        timeout_s=services.models.timeout_s,
+        on_send=ledger,
+        in_pieces=in_pieces,
+    )
     completion = None
     with ledger.asking():
-        # The model keeps its own time limit; whoever stops the turn does not wait for it.
-        pieces = partial(_pieces, session, ledger, in_pieces=in_pieces)
         for piece in iterate_until_cancelled(pieces, turn.stop, turn.database.close_thread):
             if isinstance(piece, Completion):
                 completion = piece
@@ -246,18 +254,6 @@ def _streamed(session: ModelSession, *, in_pieces: bool = True) -> Generator[Tur
                 yield DeltaEvent(session.parts, fresh)
     assert completion is not None  # a stream ends with it
     return completion
-
-
-def _pieces(
-    session: ModelSession, ledger: SentLedger, *, in_pieces: bool
-) -> Generator[str | Completion, None, None]:
-    """The answer's pieces, and then all of it."""
-    model, messages, timeout_s = session.model, session.messages, session.turn.services.models.timeout_s
-    schema = None if session.plan.uses_tools else prompts.OUTPUT_SCHEMA
-    tools = [] if session.form else registry.definitions(session.tools)
-    yield from model.stream(
-        messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=ledger, in_pieces=in_pieces
-    )
 
 
 def _answer(session: ModelSession, completion: Completion) -> CheckedAnswer:

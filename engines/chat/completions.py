@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -147,7 +147,7 @@ class OpenAIChatModel(ChatModel):
         timeout_s: float,
         on_send: RequestHook | None = None,
         in_pieces: bool = True,
-    ) -> Iterator[str | Completion]:
+    ) -> Generator[str | Completion, None, None]:
         """Only the opening is tried again: once a piece was given, a failure is told."""
         call = Call(timeout_s, on_send, in_pieces=in_pieces)
         yield from self._streamed(self._parameters(messages, tools), schema, call)
@@ -193,7 +193,7 @@ class OpenAIChatModel(ChatModel):
 
     def _streamed(
         self, parameters: Mapping[str, Any], schema: Schema | None, call: Call
-    ) -> Iterator[str | Completion]:
+    ) -> Generator[str | Completion, None, None]:
         if self._key_problem:
             raise ModelNoKey(self._key_problem)
         with call.cancellation.at(call.until_s), _told_why_it_ended(call), call.stack:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -145,7 +145,7 @@ class ChatModel(ABC):
         timeout_s: float,
         on_send: RequestHook | None = None,
         in_pieces: bool = True,
-    ) -> Iterator[str | Completion]:
+    ) -> Generator[str | Completion, None, None]:
         """Pieces of the answer's text as they come, and the whole as the last item, within `timeout_s`.
 
         `tools` are definitions ``{"name", "description", "parameters"}``. `schema` is a JSON schema the

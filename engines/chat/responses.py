@@ -7,7 +7,7 @@ conversation can go on from it: `OpenAIResponsesModel.after`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +88,7 @@ class ChainedResponse(ChatModel):
         timeout_s: float,
         on_send: RequestHook | None = None,
         in_pieces: bool = True,
-    ) -> Iterator[str | Completion]:
+    ) -> Generator[str | Completion, None, None]:
         if self.response_id:
             new = [message for message in messages if not any(message is known for known in self.known)]
             parameters = {**self.base._parameters(new, tools), "previous_response_id": self.response_id}
