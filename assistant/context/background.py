@@ -172,9 +172,8 @@ def _prepared(
     fits = last is not None and (max_tokens is None or last.tokens <= max_tokens)
     if last and fits and not _is_due(pace, session.metadata, topic, len(messages), now_ms):
         return replace(told, pack=last, reason=N_("given earlier in this chat; not renewed yet"))
-    pack = packs.build(
-        packs.loaded(services, session, topic, _question(messages, topic), now_ms), max_chars, max_tokens
-    )
+    room, question = (max_chars, max_tokens), _question(messages, topic)
+    pack = packs.build(packs.loaded(services, session, topic, question, now_ms, *room), *room)
     record, build_ms = packs.record(pack, topic), (time.perf_counter() - began_s) * 1_000
     made = StoredPack(
         0, session.id, pack.hash, pack.text, record, pack.sessions, pack.tokens, build_ms, now_ms

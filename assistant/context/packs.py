@@ -169,7 +169,8 @@ def safe_line(text: str) -> str:
 # -- what a pack is made from -----------------------------------------------------------------
 #
 # Which chats bear on the question is `assistant.context.relevance`; recency halves every half-life. Of these
-# the sentences that say most are told, chat by chat, until a section is full.
+# the sentences that say most are told, chat by chat, until a section or the room of all is full: a pack that
+# is cut afterwards loses its oldest chat, whatever that says.
 
 _DAY_MS = 86_400_000
 _SUBJECT_CHARS, _DAY_CHARS, _TITLE_ROOM = 60, 20, 80
@@ -177,22 +178,32 @@ _JOINT = " · "
 
 
 def loaded(
-    services: ContextServices, session: ChatSession, topic: Topic | None, question: str, now_ms: int
+    services: ContextServices,
+    session: ChatSession,
+    topic: Topic | None,
+    question: str,
+    now_ms: int,
+    max_chars: int,
+    max_tokens: int | None,
 ) -> list[Section]:
-    """What there is to tell: of recent chats, of those before, and what else there is of the topic."""
+    """What there is to tell in that room: of recent chats, of those before, and what else of the topic."""
     meaning, database = services.embed(question), services.database
     if topic:
         topics.digest(database, topic.tag, topic.title, topic.score, now_ms)
     candidates = chat_digests.candidates(database, meaning.model, session.id)
     found = relevance.related(database, candidates, question, meaning.vector)
     summaries = chat_summaries.get(database, list(found))
-    score = {number: found[number][0] * _recency(summary, now_ms) for number, summary in summaries.items()}
+    days = {number: max(0, now_ms - each.ended_ms) / _DAY_MS for number, each in summaries.items()}
+    score = {number: found[number][0] * 0.5 ** (days[number] / _HALF_LIFE_DAYS) for number in days}
     best = sorted(score, key=lambda number: -score[number])[:TOP_K]
     # The best chat has the question's words; what was settled may stand in one that goes on from it.
     even = {number: score[number] ** 0.5 for number in best}
     said = [each for number in best for each in session_summary.sentences(summaries[number])]
     old = {number for number in best if now_ms - summaries[number].ended_ms > topics.RECENT_MS}
-    chosen, left = _chosen(relevance.ranked(said, question, even), old, has_topic=topic is not None)
+    ranked, whole = relevance.ranked(said, question, even), "".join(each.text for each in said)
+    if max_tokens is not None and whole:
+        max_chars = min(max_chars, max_tokens * len(whole) // estimate_tokens(whole))
+    chosen, left = _chosen(ranked, old, max_chars, has_topic=topic is not None)
 
     def parts(name: SectionName, told: Sequence[Said]) -> list[Part]:
         of_chats = {each.session_id for each in told}
@@ -200,14 +211,17 @@ def loaded(
         return [_part(name, summaries[n], told, score[n], found[n][1]) for n in newest]
 
     recent, history, topical = (parts(name, chosen[name]) for name in _SECTIONS)
-    told = sections(recent, history, topical, topic.title if topic else "")
-    return [told[0]._replace(left=parts("recent", left)), *told[1:]]
+    return [
+        Section("Recent context", recent, _RECENT_CHARS, parts("recent", left)),
+        Section("Long-term history", history, _HISTORY_CHARS),
+        Section(f"Topic: {safe_line(topic.title) if topic else ''}", topical, _TOPIC_CHARS),
+    ]
 
 
 def _chosen(
-    ranked: Sequence[Said], old: Collection[int], *, has_topic: bool
+    ranked: Sequence[Said], old: Collection[int], room: int, *, has_topic: bool
 ) -> tuple[dict[SectionName, list[Said]], list[Said]]:
-    """The sentences that each section has room for, the best first, and those that none has."""
+    """The sentences that each section and the `room` of all hold, the best first, and those that none has."""
     rooms = {"recent": _RECENT_CHARS, "history": _HISTORY_CHARS, "topic": _TOPIC_CHARS * has_topic}
     rooms = {name: room - _TITLE_ROOM for name, room in rooms.items()}
     chosen: dict[SectionName, list[Said]] = {name: [] for name in _SECTIONS}
@@ -217,8 +231,9 @@ def _chosen(
         begins = _SUBJECT_CHARS + _DAY_CHARS
         for name in _SECTIONS[1:2] if said.session_id in old else _SECTIONS[::2]:
             needed = len(said.text) + len(_JOINT) + begins * ((name, said.session_id) not in opened)
-            if needed <= rooms[name]:
+            if needed <= min(rooms[name], room - _TITLE_ROOM):
                 rooms[name] -= needed
+                room -= needed
                 opened.add((name, said.session_id))
                 chosen[name].append(said)
                 break
@@ -235,21 +250,6 @@ def _part(name: SectionName, summary: ChatSummary, chosen: Sequence[Said], score
     said = session_summary.under_subject(summary, _JOINT.join(each.text for each in own), _SUBJECT_CHARS)
     text = safe_line(f"{session_summary.day_of(summary)}: {said}")
     return Part(name, text, (summary.session_id,), round(score, 4), why, hash_of(text))
-
-
-def _recency(summary: ChatSummary, now_ms: int) -> float:
-    return float(0.5 ** (max(0, now_ms - summary.ended_ms) / _DAY_MS / _HALF_LIFE_DAYS))
-
-
-def sections(
-    recent: Sequence[Part], history: Sequence[Part], topic: Sequence[Part], topic_title: str
-) -> list[Section]:
-    """The sections in their order."""
-    return [
-        Section("Recent context", recent, _RECENT_CHARS),
-        Section("Long-term history", history, _HISTORY_CHARS),
-        Section(f"Topic: {safe_line(topic_title)}", topic, _TOPIC_CHARS),
-    ]
 
 
 def limits(services: ContextServices, asking: ContextRequest) -> tuple[int, int | None]:

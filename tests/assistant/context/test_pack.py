@@ -36,8 +36,8 @@ def sections(
     title: str = "",
     caps: Sequence[int] = (1_300, 900, 700),
 ) -> list[Section]:
-    named = packs.sections(recent, history, topic, title)
-    return [section._replace(cap=cap) for section, cap in zip(named, caps, strict=True)]
+    titles = ("Recent context", "Long-term history", f"Topic: {packs.safe_line(title)}")
+    return [Section(*each) for each in zip(titles, (recent, history, topic), caps, strict=True)]
 
 
 EVERYTHING = sections(
@@ -221,3 +221,18 @@ def test_a_pack_is_small_and_made_of_plain_text() -> None:
     assert pack.tokens == estimate_tokens(pack.text)
     assert hashlib.sha256(pack.text.encode()).hexdigest()[:16] == pack.hash
     assert json.loads(json.dumps(pack.sessions)) == [1, 2, 10, 20]
+
+
+def test_a_small_window_is_told_what_was_settled_and_not_what_was_asked_last(
+    past: Past, context: ContextServices
+) -> None:
+    settled = "Es bleibt dabei: der Kachelofen kommt von Obermoser und steht im Flur."
+    past.window("Welcher Kachelofen passt in den Flur?", settled, days_ago=5)
+    for days_ago, part in enumerate(("Kamin", "Ruß", "Brennholz", "Aschekasten"), 1):
+        past.window(
+            f"Was ist mit dem {part} am Kachelofen?", answers=[f"{part}: kommt noch."], days_ago=days_ago
+        )
+    session_id = chat_sessions.create(context.database, context.clock())
+    question = "Was hatten wir zum Kachelofen im Flur vereinbart?"
+    asking = ContextRequest(question, None, session_id, "v2", prompt_tokens=170, window_tokens=8_192)
+    assert settled in prepare(context, asking).pack.text
