@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 
 _MALLOPT = {-1: 1 << 20, -3: 1 << 20, -8: 2}
@@ -27,6 +28,7 @@ def rest(engine: object) -> bool:
     let_go = getattr(engine, "rest", None)
     is_let_go = bool(let_go and let_go())
     if is_let_go:
+        gc.collect()
         trim_freed_memory()
     return is_let_go
 

@@ -30,6 +30,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from PIL import WebPImagePlugin  # noqa: F401 - at the first WebP Pillow would load all its forty formats
+
 from store.core.errors import SpoolEntryInvalid, SpoolFull
 from store.core.keys import OVERHEAD_BYTES, box_of
 from store.core.paths import DIRECTORY_MODE, remove, replace_file, sync_directory, write_file
