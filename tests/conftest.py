@@ -63,6 +63,13 @@ def english() -> None:
     translation.speak(translation.ENGLISH, NullTranslations())
 
 
+@pytest.fixture(autouse=True)
+def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The programs of the machine that tests run on have no part in them."""
+    for name in ("XDG_DATA_DIRS", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, "/nonexistent")
+
+
 @pytest.fixture
 def data_dir(tmp_path: Path) -> DataDir:
     return DataDir(tmp_path / "home").create()

@@ -105,6 +105,13 @@ def text_draft(text: str, unsure: Mapping[str, float] | None = None) -> readings
     return readings.TextDraft(tuple(lines), engine="test", language="eng", duration_ms=1)
 
 
+def desktop_entry(folder: Path, stem: str, lines: str) -> None:
+    """The entry of a program, in the folder of applications of a data folder."""
+    (folder / "applications").mkdir(parents=True, exist_ok=True)
+    content = f"[Desktop Entry]\nType=Application\n{lines}\n"
+    (folder / "applications" / f"{stem}.desktop").write_text(content, "utf-8")
+
+
 def _columns(text: str) -> int:
     """How many columns of a terminal a text takes."""
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)

@@ -220,15 +220,15 @@ def _now(language: str) -> re.Pattern[str]:
     return _whole_words(language, now or "(?!)")
 
 
-def asked_words(message: str, language: str = "") -> tuple[str, ...]:
-    """What a question is about, in normal form; none for "what did I do"."""
+def asked_words(message: str, language: str = "", *, of_app: bool = False) -> tuple[str, ...]:
+    """What a question is about, in normal form: none of "what did I do", `of_app` "mail" of "mail app"."""
     text = normalize(message)
     language = language or asked_in(message)
     # Of Chinese verbs the word of asking behind them tells that they stand for any.
     if asks_for_last(message):
         text = _pattern(language, "last").sub(" ", text)
-    if form_of(message, language) is Form.APPS:
-        text = _pattern(language, "each_app").sub(" ", text)
+    if of_app or form_of(message, language) is Form.APPS:
+        text = _pattern(language, "apps" if of_app else "each_app").sub(" ", text)
     for pattern in (
         _pattern(language, "tell"),
         _pattern(language, "pro_verbs"),

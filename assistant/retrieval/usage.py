@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from assistant.retrieval.answer_lines import Synonyms, named, without_miscuts
 from store.frames.activity_intervals import Segment
+from store.frames.desktop_entries import called
 from store.privacy.defaults import is_browser
 from store.search.filters import Filters
 from store.timeline.totals import site
@@ -77,11 +78,6 @@ def compared(apps: Iterable[str], words: Sequence[str]) -> set[str]:
     return every if all(named_by) and len(every) > 1 and every not in named_by else set()
 
 
-def named_by(words: Sequence[str], activity: Sequence[Segment]) -> list[Segment]:
-    """The segments in the apps, windows and sites that a question names, where it names nothing else."""
-    return meant(activity, words, {}, least=1.0)
-
-
 def pages(activity: Sequence[Segment]) -> Sequence[Segment]:
     """The segments in browsers; all where there are none."""
     return [segment for segment in activity if _place(segment)[-1]] or activity
@@ -110,9 +106,12 @@ def permitted(segment: Segment, filters: Filters) -> bool:
     return has_names and not is_left_out and filters.focused is not False
 
 
-def of_app(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
-    """Those in an app that has all the words."""
-    return [each for each in activity if all(named([word], each.app_name or "") for word in words)]
+def of_app(activity: Sequence[Segment], words: Sequence[str], language: str) -> list[Segment]:
+    """Those in the apps that have all the words in a name, or in that of their kind: "terminal" is XTerm."""
+    apps = {a: (a, BROWSER if is_browser(a) else "") for a in {each.app_name or "" for each in activity}}
+    found = {a: [named(words, name) for name in (*own, *called(a, language))] for a, own in apps.items()}
+    meant = {a for a, by in found.items() if any(n and n.keys() >= {*without_miscuts(words, n)} for n in by)}
+    return [each for each in activity if (each.app_name or "") in meant]
 
 
 def last(activity: Sequence[Segment]) -> list[Segment]:

@@ -14,7 +14,7 @@ from functools import cached_property
 from operator import attrgetter
 
 from assistant.core.strings import clock, day, duration, text
-from assistant.core.texts import HAN, normalize
+from assistant.core.texts import HAN, asked_in, normalize
 from assistant.language.questions import (
     Form,
     asked_words,
@@ -193,15 +193,19 @@ class _Composing:
             activity = [each for each in self._activity if each.app_name in compared] if compared else []
         if len({each.app_name for each in activity}) > 1:
             return Form.APPS, activity
+        kind = asked_words(asked, of_app=True) if form in (*_MEASURED, Form.MOMENT) else ()
+        of_app = usage.of_app(self._activity, kind, asked_in(asked)) if kind else []
+        if not all(answer_lines.named(kind, each.app_name or "") for each in of_app):  # by what they are
+            is_several = form is Form.DURATION and len({each.app_name for each in of_app}) > 1
+            return Form.APPS if is_several else form, usage.last(of_app) if asks_for_last(asked) else of_app
         if form is Form.APPS and asks_for_pages(asked):
-            return form, usage.named_by(words, usage.pages(self._activity))
+            return form, usage.meant(usage.pages(self._activity), words, {}, least=1.0)
         if form in _MEASURED:
             synonyms = self._synonyms(usage.titles(self._activity), {})
             return form, usage.meant(self._activity, words, synonyms)
-        if form is Form.MOMENT and words:  # "when did I use" an app
-            named = usage.named_by(words, self._activity)
-            return form, usage.last(named) if asks_for_last(asked) else usage.of_app(named, words)
-        return form, []
+        if form is Form.MOMENT and words and asks_for_last(asked):  # "when did I last use" an app
+            return form, usage.last(usage.meant(self._activity, words, {}, least=1.0))
+        return form, of_app
 
     def _note_found(self, is_found: bool) -> None:
         """What stands beside the answer says of its words what the answer says itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from assistant.turns.turn import answer
 from store.spool.queue import PRIVATE_WINDOW
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
+from tests.factories import desktop_entry
 from tests.stub_model import StubModel
 from tests.tables import for_each
 
@@ -136,6 +138,72 @@ def test_durations_visits_and_apps_are_measured(
     for minute in range(50, 53):
         afternoon.show(minute, "a page", app_name="Writer", window_name="report.odt")
     assert ask(question, model="extractive").answer_md.split("\n\n")[1:] == [answer]
+
+
+PROGRAMS = {
+    "xterm": "Name=XTerm\nCategories=System;TerminalEmulator;",
+    "konsole": "Name=Konsole\nGenericName=Terminal\nGenericName[zh_CN]=终端\n"
+    "Categories=KDE;System;TerminalEmulator;",
+    "web": "Name=Surf\nGenericName=Web Browser\nGenericName[de]=Webbrowser\nGenericName[zh_CN]=网页浏览器\n"
+    "Categories=Network;WebBrowser;",
+    "pad": "Name=Pad\nGenericName=Text Editor\nCategories=Utility;TextEditor;",
+    "brush": "Name=Brush\nGenericName=Image Editor\nCategories=Graphics;RasterGraphics;",
+    "post": "Name=Post\nGenericName=Mail Client\nGenericName[zh_CN]=邮件客户端\nCategories=Network;Email;",
+}
+
+
+@pytest.fixture
+def programs(afternoon: Afternoon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour in apps that entries are of, and in one that none is of."""
+    for stem, lines in PROGRAMS.items():
+        desktop_entry(tmp_path, stem, lines)
+    monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path))
+    for first, last, app, window in (
+        (0, 10, "XTerm", "~/notes"),
+        (40, 45, "konsole", "~"),
+        (45, 50, "Surf", "Terminal for beginners"),
+        (50, 53, "Pad", "letter.txt"),
+        (53, 55, "Brush", "moon.png"),
+        (55, 58, "Post", "Inbox"),
+        (58, 61, "Firefox", "Moon"),
+    ):
+        for minute in range(first, last + 1):
+            afternoon.show(minute, "a page", app_name=app, window_name=window)
+
+
+SHELLS = "2 apps, 15 min: XTerm 10 min, konsole 5 min."
+BROWSERS = "2 apps, 8 min: Surf 5 min, Firefox 3 min."
+AT_SURF = "Surf “Terminal for beginners”"
+
+
+@for_each(
+    ("question", "answer"),
+    [
+        ("How long was I in the terminal?", SHELLS),
+        ("Wie lange war ich im Terminal?", SHELLS),
+        ("我在终端里待了多久？", "2 个应用，共 15 分钟：XTerm 10 分钟, konsole 5 分钟。"),
+        ("How often did I open the terminal?", "2×, 15 min in XTerm “~/notes”; konsole “~”: 14:00–14:10"),
+        ("When did I last use the terminal?", "1×, 5 min in konsole “~”: 14:40–14:45 (5 min)."),
+        ("How long did I use the browser?", BROWSERS),
+        ("Wie lange war ich im Browser?", BROWSERS),
+        ("我打开过几次浏览器？", "1 次，8 分钟，Surf “Terminal for beginners”; Firefox “Moon”："),
+        # One entry of that name says which of two programs is meant.
+        ("How long was I in Surf?", f"5 min in {AT_SURF}: 14:45–14:50 (5 min)."),
+        ("How long was I in the editor?", "2 apps, 5 min: Pad 3 min, Brush 2 min."),
+        ("How long was I in the image editor?", "2 min in Brush “moon.png”: 14:53–14:55 (2 min)."),
+        ("How long was I in the mail program?", "3 min in Post “Inbox”: 14:55–14:58 (3 min)."),
+        ("邮件程序用了多久？", "Post “Inbox” 共 3 分钟：14:55–14:58 (3 分钟)。"),
+        # A word of a kind beside others names none.
+        (
+            "How long did I work on the notes of the client?",
+            "10 min in XTerm “~/notes”: 14:00–14:10 (10 min).",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("programs")
+def test_a_kind_of_app_is_named_as_its_desktop_entry_calls_it(question: str, answer: str, ask: Ask) -> None:
+    said = ask(question, model="extractive").answer_md.partition("\n\n")[2]
+    assert said.startswith(answer), said
 
 
 def test_imported_pictures_are_moments_each_and_tell_no_time(ask: Ask, afternoon: Afternoon) -> None:
