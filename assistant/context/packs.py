@@ -10,7 +10,7 @@ left out is kept with its reason, so that a person can see why.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -28,9 +28,10 @@ from store.memory.chat_summaries import ChatSummary
 SectionName = Literal["recent", "history", "topic"]
 _SECTIONS: tuple[SectionName, ...] = ("recent", "history", "topic")
 TRUNCATED = "[truncated]"
+_MARKER_CHARS = len(TRUNCATED) + 1
 _MIN_LINE_CHARS = 40
 # Each section has the room of some lines, and together hardly more than a pack may have.
-_RECENT_CHARS, _HISTORY_CHARS, _TOPIC_CHARS = 1_300, 900, 700
+_CAPS = (1_300, 900, 700)
 # In a small window background takes at most this share of the prompt: the screen comes first.
 _SMALL_WINDOW_TOKENS, _SMALL_WINDOW_SHARE = 8_192, 0.3
 # Two weeks: what was yesterday comes before what was like it a month ago.
@@ -136,9 +137,9 @@ def _section(section: Section, room: int, told: set[str]) -> Pack:
     for at, part in enumerate(section.parts):
         # A line that is not the last one leaves room for the marker.
         is_last = at == len(section.parts) - 1 and not section.left
-        reserve = 0 if is_last else len(TRUNCATED) + 1
+        reserve = 0 if is_last else _MARKER_CHARS
         is_cut = len(part.text) > cap - size - reserve - len("\n- ")
-        room_for_cut = cap - size - len("\n- …\n") - len(TRUNCATED)
+        room_for_cut = cap - size - len("\n- …") - _MARKER_CHARS
         if not part.text or part.hash in told:
             left_out.append(replace(part, reason=N_("given already") if part.text else N_("it says nothing")))
             continue
@@ -173,7 +174,7 @@ def safe_line(text: str) -> str:
 # is cut afterwards loses its oldest chat, whatever that says.
 
 _DAY_MS = 86_400_000
-_SUBJECT_CHARS, _DAY_CHARS, _TITLE_ROOM = 60, 20, 80
+_SUBJECT_CHARS = 60
 _JOINT = " · "
 
 
@@ -196,14 +197,14 @@ def loaded(
     days = {number: max(0, now_ms - each.ended_ms) / _DAY_MS for number, each in summaries.items()}
     score = {number: found[number][0] * 0.5 ** (days[number] / _HALF_LIFE_DAYS) for number in days}
     best = sorted(score, key=lambda number: -score[number])[:TOP_K]
-    # The best chat has the question's words; what was settled may stand in one that goes on from it.
-    even = {number: score[number] ** 0.5 for number in best}
     said = [each for number in best for each in session_summary.sentences(summaries[number])]
     old = {number for number in best if now_ms - summaries[number].ended_ms > topics.RECENT_MS}
-    ranked, whole = relevance.ranked(said, question, even), "".join(each.text for each in said)
+    ranked, whole = relevance.ranked(said, question, score), "".join(each.text for each in said)
     if max_tokens is not None and whole:
         max_chars = min(max_chars, max_tokens * len(whole) // estimate_tokens(whole))
-    chosen, left = _chosen(ranked, old, max_chars, has_topic=topic is not None)
+    titles = ("Recent context", "Long-term history", f"Topic: {safe_line(topic.title)}" if topic else "")
+    begins = {number: len("\n- " + _part("recent", summaries[number], (), 0.0, "").text) for number in best}
+    chosen, left = _chosen(ranked, old, titles, begins, max_chars - _MARKER_CHARS)
 
     def parts(name: SectionName, told: Sequence[Said]) -> list[Part]:
         of_chats = {each.session_id for each in told}
@@ -211,30 +212,28 @@ def loaded(
         return [_part(name, summaries[n], told, score[n], found[n][1]) for n in newest]
 
     recent, history, topical = (parts(name, chosen[name]) for name in _SECTIONS)
-    return [
-        Section("Recent context", recent, _RECENT_CHARS, parts("recent", left)),
-        Section("Long-term history", history, _HISTORY_CHARS),
-        Section(f"Topic: {safe_line(topic.title) if topic else ''}", topical, _TOPIC_CHARS),
-    ]
+    return list(map(Section, titles, (recent, history, topical), _CAPS, (parts("recent", left), (), ())))
 
 
 def _chosen(
-    ranked: Sequence[Said], old: Collection[int], room: int, *, has_topic: bool
+    ranked: Sequence[Said], old: Collection[int], titles: Sequence[str], begins: Mapping[int, int], room: int
 ) -> tuple[dict[SectionName, list[Said]], list[Said]]:
-    """The sentences that each section and the `room` of all hold, the best first, and those that none has."""
-    rooms = {"recent": _RECENT_CHARS, "history": _HISTORY_CHARS, "topic": _TOPIC_CHARS * has_topic}
-    rooms = {name: room - _TITLE_ROOM for name, room in rooms.items()}
+    """The sentences that each section and the `room` of all hold, the best first, and those that none has.
+
+    `begins` is how long a chat's line is before the first of its sentences.
+    """
+    rooms = {name: cap - _MARKER_CHARS for name, cap in zip(_SECTIONS, _CAPS, strict=True)}
+    heads = {name: len(f"[{title}]\n\n") for name, title in zip(_SECTIONS, titles, strict=True) if title}
     chosen: dict[SectionName, list[Said]] = {name: [] for name in _SECTIONS}
-    opened: set[tuple[str, int]] = set()
     left = []
     for said in ranked:
-        begins = _SUBJECT_CHARS + _DAY_CHARS
         for name in _SECTIONS[1:2] if said.session_id in old else _SECTIONS[::2]:
-            needed = len(said.text) + len(_JOINT) + begins * ((name, said.session_id) not in opened)
-            if needed <= min(rooms[name], room - _TITLE_ROOM):
+            is_begun = any(each.session_id == said.session_id for each in chosen[name])
+            needed = len(said.text) + len(_JOINT) + (0 if is_begun else begins[said.session_id])
+            needed += 0 if chosen[name] else heads.get(name, room)
+            if needed <= min(rooms[name], room):
                 rooms[name] -= needed
                 room -= needed
-                opened.add((name, said.session_id))
                 chosen[name].append(said)
                 break
         else:

@@ -1,8 +1,8 @@
 """Which earlier chats bear on a question, and which of their sentences say most of it.
 
 A chat bears on a question by its meaning (cosine) and by the question's rare words in it, and by how near
-it is to the chats that do: what goes on from them need not name what it is about. One with a single word of
-the question, which is near to none of the others, is of something else, and is not told.
+it is to the chats that do, and to those near these: what goes on from them need not name what it is about.
+Words that chats of any subject share say how one asks, and not what about.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -31,19 +31,20 @@ Likeness = npt.NDArray[np.float64]
 Terms = Mapping[str, int]
 """How often each term stands in a text."""
 
-FLOOR = 0.45
+FLOOR = 0.39
 """Cosine and share of the question's words together: of a week of 60 foreign chats the best on a subject had
-at least 0.54 for its question, the best on others 0.33 on average and 0.48 at most."""
+at least 0.40 for its question, and the best for questions on none of them 0.29 at most."""
 _WORDS = 2.0
 """How much shared words count beside meaning: their cosines spread about half as wide."""
 _PRIOR_CHATS = 20
 """How near a chat is to just any is known well from more than so many, and hardly from a few."""
-_SUPPORT = 0.5
-"""How much it counts to be near chats that bear on the question, beside bearing on it oneself."""
+_NEAREST = 10
+"""Chats by which one tells how near it is to just any."""
+_STEPS = 3
+"""How many chats on it is at most from one that bears on a question to one that goes on from it."""
 _SHARE_OF_BEST = 0.55
 """Told are chats that come to this part of what the best one does. Of 60 short chats on 12 subjects it told
-what was settled of all, and nothing else; half told of another, and 0.6 left out more of its own."""
-MAX_RELATED = 12
+nothing else; 0.45 told of others, and 0.65 left out more of its own."""
 _POOL = 64
 """Chats nearest to a question, by meaning and by words each, of which those that bear on it are chosen."""
 _STEM = 5
@@ -74,60 +75,58 @@ def related(
     database: Database, candidates: Candidates, question: str, vector: npt.NDArray[np.floating] | None
 ) -> dict[int, tuple[float, str]]:
     """The chats that bear on a question, best first: how much each does, and by what, in words."""
-    asked = terms(question)
     if not candidates.ids:
         return {}
-    by_words = _shares(database, asked, candidates.ids)
     cosines = candidates.cosines(vector)
-    total = cosines + np.array([by_words[number] for number in candidates.ids])
+    total = cosines + _shares(database, terms(question), candidates, cosines)
     pool = np.argsort(-total, kind="stable")[:_POOL]
-    best = int(pool[0])
-    if total[best] < FLOOR:
+    if total[pool[0]] < FLOOR:
         return {}
     ids = [candidates.ids[at] for at in pool]
-    likeness = _beyond_chance(_WORDS * _links(database, ids) + candidates.cosines_among(pool))
-    score = total[pool] + _SUPPORT * _supported(total[pool], likeness)
+    likeness = _WORDS * _links(database, ids) + _beyond_chance(candidates.cosines_among(pool))
+    np.fill_diagonal(likeness, 0.0)
+    np.fill_diagonal(likeness, likeness.max(axis=1))
+    score = bearing = np.clip(total[pool], 0.0, None)
+    for _ in range(_STEPS):  # how near each is to all, those counting most that bear most on the question
+        score = bearing + np.clip(likeness, 0.0, None) @ score**2 / np.square(score).sum()
     told = [at for at in np.argsort(-score, kind="stable") if score[at] >= _SHARE_OF_BEST * score.max()]
     return {
         ids[at]: (
-            round(float(max(total[pool[at]], 0.01)), 4),
+            round(float(score[at]), 4),
             f"meaning {cosines[pool[at]]:.2f} + words {total[pool[at]] - cosines[pool[at]]:.2f}",
         )
-        for at in told[:MAX_RELATED]
+        for at in told
     }
-
-
-def _supported(bearing: npt.NDArray[np.float64], likeness: Likeness) -> npt.NDArray[np.float64]:
-    """How near each chat is to the others, those counting most that bear most on the question."""
-    counts = np.clip(bearing, 0.0, None) ** 2
-    return np.asarray(likeness @ counts / counts.sum(), np.float64)
 
 
 def _beyond_chance(likeness: Likeness) -> Likeness:
     """How near each two chats are beyond what each of them is to just any other: one in a rarer language or
     of many words is near to all of them.
     """
-    np.fill_diagonal(likeness, 0.0)
-    usual = np.median(likeness, axis=1)
-    usual -= np.median(usual)
-    known = len(usual) / (len(usual) + _PRIOR_CHATS)
-    beyond = np.asarray(likeness - known * (usual[:, None] + usual[None, :]) / 2, np.float64)
-    np.fill_diagonal(beyond, 0.0)
-    return beyond
+    np.fill_diagonal(likeness, -1.0)
+    usual = np.sort(likeness, axis=1)[:, 1:][:, -_NEAREST:].sum(axis=1) / min(_NEAREST, len(likeness))
+    usual *= len(usual) / (len(usual) + _PRIOR_CHATS)
+    return np.asarray(likeness - (usual[:, None] + usual[None, :]) / 2, np.float64)
 
 
-def _shares(database: Database, asked: Terms, ids: Collection[int]) -> dict[int, float]:
+def _shares(
+    database: Database, asked: Terms, candidates: Candidates, cosines: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     """The part of a question's weight that each chat's terms are: one says the more the fewer chats have it,
-    and something where all do.
+    and something where all do. A word of asking says nothing: those that have it, and the question, are no
+    nearer each other than just any chats.
     """
-    among = set(ids)
-    holders = {term: among & chats for term, chats in chat_digests.with_terms(database, asked).items()}
-    weight = {term: max(1.0, _rarity(len(holders.get(term, ())), len(ids))) for term in asked}
+    places = {number: at for at, number in enumerate(candidates.ids)}
+    newest = candidates.cosines_among(np.arange(min(len(places), _POOL)))
+    usual = (newest.sum() - newest.trace()) / (newest.size + _PRIOR_CHATS * len(newest))
+    found = chat_digests.with_terms(database, asked)
+    holders = {term: [places[each] for each in found.get(term, ()) if each in places] for term in asked}
+    weight = {term: max(1.0, _rarity(len(chats), len(places))) for term, chats in holders.items()}
     whole = sum(weight.values())
-    shares = dict.fromkeys(among, 0.0)
+    shares = np.zeros(len(places))
     for term, chats in holders.items():
-        for number in chats:
-            shares[number] += weight[term] / whole
+        if chats and candidates.nearness(chats, cosines) >= usual:
+            shares[chats] += weight[term] / whole
     return shares
 
 
@@ -179,34 +178,24 @@ def says_enough(text: str) -> bool:
 
 
 def ranked(sentences: Sequence[Said], question: str, score: Mapping[int, float]) -> list[Said]:
-    """The sentences that say most first: they take up what others say, name things and answer the question.
-
-    What was settled is told by what was weighed before it, so the words of several sentences stand in it;
-    the person's own words decide. `score` is how much each chat counts. A model's words come last.
+    """The sentences that say most first: those with the question's words, the person's own before what was
+    answered, and of as good ones what was said last. `score` is how much each chat counts. A model's words
+    come last.
     """
     asked = weight(question)[1]
-    known = {said: weight(said.text) for said in sentences}
-    common = Counter(term for _, own in known.values() for term in own)
 
     def worth(said: Said) -> float:
-        named, own = known[said]
-        shared = sum(min(common[term], 4) - 1 for term in own) / math.sqrt(len(own) + 3)
-        worth = 0.35 * min(named, 4) + 0.3 * shared + 1.5 * len(own & asked) / max(1, len(asked))
-        return (worth + 0.5 * said.is_person) * score[said.session_id]
+        answers = len(weight(said.text)[1] & asked) / max(1, len(asked))
+        return (0.5 + answers + 0.5 * said.is_person) * score[said.session_id]
 
-    return sorted(sentences, key=lambda said: (said.text.startswith(MODEL_SAYS), -worth(said)))
+    return sorted(sentences, key=lambda said: (said.text.startswith(MODEL_SAYS), -worth(said), -said.place))
 
 
 def salient(texts: Iterable[str], most: int) -> list[str]:
     """Those of some sentences that say most, in their order."""
     listed = list(texts)
-    by_weight = sorted(range(len(listed)), key=lambda at: -_own_weight(listed[at]))[:most]
-    return [listed[at] for at in sorted(by_weight)]
-
-
-def _own_weight(text: str) -> float:
-    named, own = weight(text)
-    return min(named, 4) + 0.25 * min(len(own), 12)
+    weights = [min(named, 4) + 0.25 * min(len(own), 12) for named, own in map(weight, listed)]
+    return [listed[at] for at in sorted(sorted(range(len(listed)), key=lambda at: -weights[at])[:most])]
 
 
 def sentences_of(field: str) -> list[str]:

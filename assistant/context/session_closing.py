@@ -19,6 +19,7 @@ from assistant.context import relevance, session_summary, topics
 from assistant.context.observation_words import ObservationWords
 from assistant.context.session_summary import Fields
 from assistant.core.models import ChatModels
+from assistant.core.strings import own_sentences
 from assistant.core.texts import estimate_tokens, redacted
 from engines.cancellation import Cancellation, current
 from engines.chat.protocol import ModelError
@@ -226,6 +227,9 @@ def _put(
     turns: Sequence[SessionTurn],
     fields: Fields,
 ) -> bool:
+    said = "\n".join(redacted(f"{turn.question}\n{turn.answer_md}") for turn in turns)
+    for own in sorted(own_sentences(), key=len, reverse=True):  # they would make all chats alike
+        said = said.replace(own, "")
     return chat_summaries.put(
         services.database,
         session_id,
@@ -236,7 +240,7 @@ def _put(
         ended_ms=turns[-1].created_ms,
         now_ms=services.clock(),
         embedded=_embedded(services, session_id, fields),
-        terms=relevance.terms("\n".join(redacted(f"{turn.question}\n{turn.answer_md}") for turn in turns)),
+        terms=relevance.terms(said),
         made_of=turns,
     )
 

@@ -239,6 +239,14 @@ class Candidates:
         chosen = _unit(self.vectors[places])
         return np.asarray(chosen @ chosen.T, np.float64)
 
+    def nearness(self, places: Sequence[int], asked: npt.NDArray[np.float64]) -> float:
+        """The mean cosine of each two of those at some places and a question, to which they have `asked`."""
+        if self.vectors is None:
+            return 0.0
+        chosen = _unit(self.vectors[np.asarray(places)])
+        pairs = (np.square(chosen.sum(axis=0)).sum() - np.square(chosen).sum()) / 2
+        return float(pairs + asked[places].sum()) / (len(places) * (len(places) + 1) / 2)
+
 
 def _unit(vectors: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
     table = vectors.astype(np.float32)

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.context import packs, session_summary
+from assistant.context import packs, relevance, session_summary
 from assistant.context.background import prepare
 from assistant.context.packs import TRUNCATED, ContextRequest, Pack, Part, Section, SectionName, build
 from assistant.context.session_closing import ContextServices
 from assistant.core import prompt_blocks
+from assistant.core.strings import own_sentences
 from assistant.core.texts import estimate_tokens
-from store.memory import chat_sessions
+from store.memory import chat_digests, chat_sessions
 from store.memory.context_packs import StoredPack
 from tests.assistant.context.helpers import Past
 
@@ -236,3 +237,21 @@ def test_a_small_window_is_told_what_was_settled_and_not_what_was_asked_last(
     question = "Was hatten wir zum Kachelofen im Flur vereinbart?"
     asking = ContextRequest(question, None, session_id, "v2", prompt_tokens=170, window_tokens=8_192)
     assert settled in prepare(context, asking).pack.text
+
+
+def test_sentences_that_open_any_answer_make_no_chats_alike(past: Past, context: ContextServices) -> None:
+    for own in sorted(own_sentences()):
+        session_id = past.window("Quanto costa la barca?", answers=[f"{own} La barca costa 900 euro."])
+        told = {term for _, term, _ in chat_digests.terms_of(context.database, [session_id])}
+        assert told == set(relevance.terms("Quanto costa la barca? La barca costa 900 euro."))
+
+
+def test_a_small_window_is_told_as_much_in_chinese_as_it_holds(past: Past, context: ContextServices) -> None:
+    settled = "那就定了，书柜用榆木的，靠北墙，分五层。"
+    past.window("书柜用什么木头？", settled, answers=["榆木比橡木便宜。", "好的。"], days_ago=2)
+    session_id = chat_sessions.create(context.database, context.clock())
+    asking = ContextRequest(
+        "书柜最后怎么定的？", None, session_id, "v2", prompt_tokens=340, window_tokens=8_192
+    )
+    pack = prepare(context, asking).pack
+    assert settled in pack.text and pack.tokens <= 145
