@@ -182,10 +182,10 @@ def ranked(sentences: Sequence[Said], question: str, score: Mapping[int, float])
     answered, and of as good ones what was said last. `score` is how much each chat counts. A model's words
     come last.
     """
-    asked = weight(question)[1]
+    asked = terms(question).keys()
 
     def worth(said: Said) -> float:
-        answers = len(weight(said.text)[1] & asked) / max(1, len(asked))
+        answers = len(terms(said.text).keys() & asked) / max(1, len(asked))
         return (0.5 + answers + 0.5 * said.is_person) * score[said.session_id]
 
     return sorted(sentences, key=lambda said: (said.text.startswith(MODEL_SAYS), -worth(said), -said.place))
