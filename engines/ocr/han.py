@@ -31,7 +31,7 @@ _HEIGHT = 48  # pixels of a row, as it was trained
 _NARROWEST = 16  # pixels
 _PIECE = 640  # pixels of a row read at once: more take more memory, 40 MB for each thousand
 _CUT_FROM = 0.6  # of a piece: from there on it may end
-_IDLE_S = 180  # then the weights, and what runs them, are let go of: some 30 MB; loading them takes 55 ms
+IDLE_S = 180  # then models are let go of, some 30 MB here and 13 of Tesseract; loading them takes 60 ms
 _INK = 128  # of 255; darker is a stroke
 _REACH = 0.6  # heights of a row from a character's middle to its end
 _LONG, _SQUEEZED = 10, 0.8
@@ -63,7 +63,7 @@ class HanReader:
 
     def rest(self) -> bool:
         """Let go of the weights if no row was read for minutes; whether it did."""
-        is_idle = time.monotonic() - self._read_s >= _IDLE_S
+        is_idle = time.monotonic() - self._read_s >= IDLE_S
         return is_idle and self.__dict__.pop("_session", None) is not None
 
     def read(self, row: Image.Image) -> list[OcrWord]:

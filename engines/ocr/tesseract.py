@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from typing import Any
 
 from PIL import Image
 
-from engines.ocr.han import HanReader, han_reader
+from engines.ocr.han import IDLE_S, HanReader, han_reader
 from engines.ocr.page import PSM_RAW_LINE, read_page
 from engines.ocr.protocol import Box, OcrError, OcrLine, OcrUnavailable, OcrWord, around, is_cjk, is_hangul
 from engines.ocr.remembered import Remembered
@@ -136,9 +137,13 @@ class TesserocrEngine:
         # Rows of Han need none of Tesseract's models for them (47 MB); a picture among them may.
         eager = [group for group in passes(self.languages) if not (self._han and self._han.reads(group))]
         self._apis: dict[str, Any] | None = {group: self._opened(group) for group in eager}
+        self._read_s = time.monotonic()
 
     def rest(self) -> bool:
-        return self._han is not None and self._han.rest()
+        is_idle = bool(self._apis) and time.monotonic() - self._read_s >= IDLE_S
+        if is_idle:
+            self._end()
+        return (self._han is not None and self._han.rest()) or is_idle
 
     def models(self) -> str:
         return models_in(self._folder, self.languages, self._han)
@@ -146,12 +151,17 @@ class TesserocrEngine:
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         if self._apis is None:
             raise OcrError("this engine was closed")
+        self._read_s = time.monotonic()
         return read_page(image, mask, self.languages, self._recognise, self._known)
 
     def close(self) -> None:
+        self._end()
+        self._apis = None
+
+    def _end(self) -> None:
         for api in (self._apis or {}).values():
             api.End()
-        self._apis = None
+        self._apis = {}
 
     def _opened(self, languages: str) -> Any:
         import tesserocr

@@ -125,13 +125,13 @@ def test_the_weights_are_let_go_of_when_nothing_was_read_with_them_for_minutes_a
     try:
         assert not engine.rest()
         first = engine.read(picture)
-        now[0] += han._IDLE_S - 1
+        now[0] += han.IDLE_S - 1
         assert not engine.rest()
         now[0] += 1
         assert [engine.rest(), engine.rest()] == [True, False]
         engine.read(picture.resize((800, 120)))
         assert engine.read(picture) == first
-        now[0] += han._IDLE_S
+        now[0] += han.IDLE_S
         assert engine.rest()
     finally:
         engine.close()

@@ -154,6 +154,21 @@ def test_a_closed_engine_refuses_to_read(name: str) -> None:
         engine.read(Image.new("RGB", (50, 50)))
 
 
+def test_models_of_tesseract_are_let_go_of_in_a_rest_and_loaded_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine, picture = open_ocr("tesserocr", ["eng"]), part(*ENGLISH)[0]
+    before = engine.read(picture)
+    assert not engine.rest()
+    monkeypatch.setattr(tesseract, "IDLE_S", 0)
+    assert [engine.rest(), engine.rest()] == [True, False]
+    # Of another size, so that no word is remembered.
+    assert engine.read(picture.resize((picture.width * 2, picture.height * 2)))
+    assert engine.read(picture) == before
+    engine.close()
+    assert not engine.rest()
+
+
 @for_each("name", ["tesserocr", "tesseract", "rapidocr"])
 def test_missing_language_data_is_said_at_opening(name: str) -> None:
     with pytest.raises(OcrUnavailable, match=r"\bxyz\b.*; run: .*xyz"):
