@@ -16,6 +16,7 @@ import pytest
 from store.core import translation
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
+from store.frames import desktop_entries
 from store.frames.media import Media
 from tests import demo_week
 from tests.demo_week import DemoHome
@@ -66,8 +67,10 @@ def english() -> None:
 @pytest.fixture(autouse=True)
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The programs of the machine that tests run on have no part in them."""
-    for name in ("XDG_DATA_DIRS", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, "/nonexistent")
+    monkeypatch.setattr(desktop_entries, "_EVERYWHERE", "/nonexistent")
+    monkeypatch.delenv(
+        "XDG_DATA_DIRS", raising=False
+    )  # what desktop programs need themselves is where it was
 
 
 @pytest.fixture

@@ -67,6 +67,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with StubModel() as stub:
         stub.reply(said)
         providers.add(data_dir, Provider(0, "stub", stub.base_url, "m", supports_tools=True))
+        providers.set_default(data_dir, "stub")
         with served(database, lambda settings: _app(settings, database)) as found:
             yield Site(found.origin, found.app, stub, frame)
 

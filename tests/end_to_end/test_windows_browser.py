@@ -49,6 +49,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with StubModel() as stub:
         stub.reply({"answer_md": "I do not know.", "evidence": []})
         providers.add(data_dir, Provider(0, "with-tools", stub.base_url, "m", supports_tools=True))
+        providers.set_default(data_dir, "with-tools")
         with served(database, app) as found:
             yield Site(found.origin, found.app, stub)
 

@@ -277,13 +277,13 @@ def test_context_has_their_nodes(theirs: Screenpipe, database: Database) -> None
                 "role": "line",
                 "text": "one two",
                 "depth": 0,
-                "bounds": {"left": 0.0, "top": 0.0, "width": 80 / 64, "height": 16 / 48},
+                "bounds": {"left": 0.0, "top": 0.0, "width": 70 / 64, "height": 16 / 48},
             },
             {
                 "role": "line",
                 "text": "three",
                 "depth": 0,
-                "bounds": {"left": 0.0, "top": 20 / 48, "width": 60 / 64, "height": 16 / 48},
+                "bounds": {"left": 0.0, "top": 20 / 48, "width": 50 / 64, "height": 16 / 48},
             },
         ],
         "urls": [],
@@ -318,7 +318,7 @@ def test_elements_are_lines_with_their_places(theirs: Screenpipe, database: Data
         "text": "the balance",
         "parent_id": None,
         "depth": 0,
-        "bounds": {"left": 0.0, "top": 20 / 48, "width": 120 / 64, "height": 16 / 48},
+        "bounds": {"left": 0.0, "top": 20 / 48, "width": 110 / 64, "height": 16 / 48},
         "sort_order": 1,
     }
 
