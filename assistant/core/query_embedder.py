@@ -233,7 +233,7 @@ class QueryEmbedder:
 
 def _started(after_s: float, action: Callable[[], None]) -> threading.Timer:
     timer = threading.Timer(after_s, action)
-    timer.daemon = True
+    timer.name, timer.daemon = "embedder rests", True
     timer.start()
     return timer
 

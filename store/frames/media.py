@@ -148,7 +148,7 @@ class Media:
     def _remembered(self, pack: packs.Pack) -> packs.Pack:
         """For a moment: another program may delete what is in it, and nobody would ask for it again."""
         timer = threading.Timer(_REMEMBERED_S, _forget, (self,))
-        timer.daemon = True
+        timer.name, timer.daemon = "pack is forgotten", True
         self._forgetting.cancel()
         self._pack, self._forgetting = pack, timer
         timer.start()
