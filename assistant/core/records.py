@@ -234,7 +234,8 @@ class Scope:
     first, as (start_ms, end_ms); `phrase` are those words, '' for none. `is_so_far`: the range ends now
     because more of it is still to come. `unread` are words of time that were not understood. `left_out` are
     stretches between times that were named ("Monday and Wednesday"), `follows` the question before that one
-    without words of its own goes on from.
+    without words of its own goes on from. `ahead` is a time to come, with the one that is over
+    where the words may mean both: nobody has seen it, and what is asked is what the screens say of it.
     """
 
     text: str
@@ -247,6 +248,7 @@ class Scope:
     unread: str = ""
     left_out: tuple[tuple[int, int], ...] = ()
     follows: str = ""
+    ahead: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 
 from babel import Locale, localedata
 from babel.core import get_global
+from babel.dates import format_date, format_skeleton
 
 MIN_LETTERS = 3
 """Of a name in an alphabet: shorter ones are words of other languages."""
@@ -87,6 +89,12 @@ def is_common(word: str) -> bool:
 def is_day_or_month(word: str) -> bool:
     """Whether a word in normal form is a name, or the short one, of a month or weekday."""
     return word in months() or word in weekdays()
+
+
+def written(on: date, language: str) -> tuple[str, ...]:
+    """How a day is written in a language: its weekday, its date, and that with the month abbreviated."""
+    dates = (format_skeleton(each, on, locale=language).replace(".", "") for each in ("MMMMd", "MMMd"))
+    return tuple(dict.fromkeys((format_date(on, "EEEE", locale=language), *dates)))
 
 
 @lru_cache(maxsize=1)

@@ -201,9 +201,14 @@ def days_of(said: Date, calendar: Calendar, latest: date | None = None) -> Days:
 
 
 def _latest(said: Date, calendar: Calendar) -> date:
-    """Up to when a day may lie that leaves open which it is: to come the next weekday, or the nearer year."""
-    ahead = 6 if said.weekday is not None else 182
-    return calendar.today + timedelta(days=ahead if calendar.is_to_come else 0)
+    """Up to when a day may lie that leaves open which it is: to come the next weekday, the next with its
+    number, or the nearer year.
+    """
+    if not calendar.is_to_come:
+        return calendar.today
+    if said.day is not None and said.month is None:
+        return _months_back(calendar.today, -1) - timedelta(days=1)
+    return calendar.today + timedelta(days=6 if said.weekday is not None and said.month is None else 182)
 
 
 def _days_of(said: Date, calendar: Calendar, latest: date) -> Days:

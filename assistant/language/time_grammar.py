@@ -121,15 +121,17 @@ def _rolling(used: list[Piece]) -> Piece | None:
     return None if unit == "weekend" else _spans("rolling", used, amount=amount, unit=unit)
 
 
-def _ago(used: list[Piece]) -> Piece | None:
+def _ago(used: list[Piece], sign: int = 1) -> Piece | None:
+    """So long before now, or with the other `sign` after it."""
     amount, unit = _value(used, "V")
     if unit in ("second", "minute", "hour", "quarter_hour"):
-        return _spans("ago", used, amount=amount, unit=unit)
+        return _spans("ago" if sign > 0 else "ahead", used, amount=amount, unit=unit)
     if not float(amount).is_integer() or not amount < 10_000:
         return None
+    count = sign * int(amount)
     if unit in ("week", "fortnight"):
-        return _day(used, weeks=int(amount) * (2 if unit == "fortnight" else 1), size="ago")
-    return _day(used, **{f"{unit}s": int(amount)}) if unit in ("day", "month", "year") else None
+        return _day(used, weeks=count * (2 if unit == "fortnight" else 1), size="ago")
+    return _day(used, **{f"{unit}s": count}) if unit in ("day", "month", "year") else None
 
 
 def _value(used: Sequence[Piece], kinds: str) -> Any:
@@ -454,13 +456,13 @@ _RULES: tuple[Rule, ...] = (
         "fn l U|c?n L U",
         lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value),
     ),
-    _rule("[bc]+ [UW]|[lcN] [UW]|c?pW|U [<] l|[UW] L|L [UW]|b+ U", _back),
+    _rule("[bc]+ [UW]|[lc] [UW]|N[fg]{0,4}[UW]|c?pW|U [<] l|[UW] L|L [UW]|b+ U", _back),
     _rule("c P|lP|PL", _this_part),
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
     _rule("V[aJ]|A V|V a|<V", _ago),
     _rule("JV|[lcN] K|[WP] < l", _as("%")),
-    _rule("V w|VO|N V|V F [DW]", lambda used: _spans("ahead", used)),
-    _rule("i[f]*V(?! g)", lambda used: _spans("ahead", used)),
+    _rule("N V|V F [DW]", lambda used: _spans("ahead", used)),
+    _rule("V w|VO|i[f]*V(?! g)", partial(_ago, sign=-1)),
     _rule("(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}[<>]x(?=[;z~,]|$)", _as("h")),
     # written dates
     _rule("nm(?=z)|ns", lambda used: _day(used, month=used[0].value)),

@@ -63,6 +63,9 @@ SPELLED_IN = ("en", "de", "fr", "es", "pt", "it", "nl", "da")
 """Languages whose numbers in words are known."""
 
 _HAN = "〇零一二三四五六七八九十百千万亿億两兩壹贰叁肆伍陆柒捌玖拾廿卅"
+WEEKDAY_ALONE = 0.7
+"""How much a weekday says of one of its days: there is one each week."""
+
 UNIT = 2
 """Letters that a unit may have: "640 Mo" are no millions for sure."""
 
@@ -151,6 +154,39 @@ def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Val
         if not any(taken[value.start : value.end]):
             found.append(value)
     return tuple(sorted(found, key=lambda value: value.start))
+
+
+@dataclass(frozen=True, slots=True)
+class DaysMeant:
+    """The days, as stretches from the first to the last, that a `word` of a question means; `weekdays` are
+    those of single ones so near that a weekday alone means them.
+    """
+
+    word: str = ""
+    stretches: tuple[tuple[date, date], ...] = ()
+    weekdays: frozenset[int] = frozenset()
+
+    def named_in(self, text: str) -> float:
+        """How surely (0..1) a text that was read off a picture names one of them, in whatever way: by its
+        date, or where it has none by its weekday.
+        """
+        found = values(text, is_read=True)
+        dates = {day for value in found if value.kind == "date" for day in value.readings if day[2]}
+        if dates:
+            return float(any(_lies(day, *stretch) for day in dates for stretch in self.stretches))
+        said = {number for value in found if value.kind == "weekday" for number in value.readings}
+        return WEEKDAY_ALONE if said & self.weekdays else 0.0
+
+
+NO_DAYS = DaysMeant()
+
+
+def _lies(day: Day, first: date, last: date) -> bool:
+    """Whether a day lies in a stretch, in its year or in any."""
+    year, month, of_month = day
+    years = range(first.year, last.year + 1) if year is None else (year,)
+    real = (each for each in years if is_day((each, month, of_month)))
+    return any(first <= date(each, month or 1, of_month or 1) <= last for each in real)
 
 
 def without(text: str, spans: Iterable[tuple[int, int]]) -> str:

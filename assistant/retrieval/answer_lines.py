@@ -30,7 +30,7 @@ from assistant.core.texts import HAN, HAN_RUN, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form, asks_for_latest, says_change, words_beside_sources
 from assistant.language.small_words import bare, languages_of
-from assistant.language.values import values
+from assistant.language.values import NO_DAYS, DaysMeant, values
 from assistant.retrieval.retrieval import Entry
 from store.ocr.layout import CELL
 
@@ -90,7 +90,7 @@ class Question:
     normal form; `synonyms` are of each word the terms of the screens that mean the same, with their nearness.
     `has_near` when a line means what is asked, beyond chance; `asks_for_last` when it asks for its last time.
     `shown` are the frames that the question before it was answered by; of one that `leans` on that they are
-    about it, too.
+    about it, too. `days` are what one of its words means, in whatever way a line names them.
     """
 
     text: str
@@ -102,6 +102,7 @@ class Question:
     asks_for_last: bool = False
     shown: frozenset[int] = frozenset()
     leans: bool = False
+    days: DaysMeant = NO_DAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +245,7 @@ class _Weighing:
         self._question = question
         self._entries = entries
         self._lines = {entry.id: lines_of(entry.frame.text) for entry in entries}
-        self._named = {text: named(question.words, text, question.synonyms) for text in told_by(entries)}
+        self._named = {text: dict(_named(question, text)) for text in told_by(entries)}
         self.counts = Counter(word for words in self._named.values() for word in words)
         self._furniture = _furniture([each for each in entries if not each.address], self._lines)
         self.weights = self._weights()
@@ -411,6 +412,14 @@ def named(words: Sequence[str], line: str, synonyms: Synonyms = MappingProxyType
     tokens = frozenset(_WORD.findall(form))
     shares = {word: _share(word, form, tokens, synonyms.get(word, {})) for word in words}
     return {word: share for word, share in shares.items() if share}
+
+
+def _named(question: Question, line: str) -> Iterator[tuple[str, float]]:
+    """The words of a question that a line names; a day by any way to write it."""
+    days = question.days
+    yield from named([w for w in question.words if w != days.word], line, question.synonyms).items()
+    if days.stretches and (share := days.named_in(line)):
+        yield days.word, share
 
 
 def _share(word: str, form: str, tokens: frozenset[str], synonyms: Mapping[str, float]) -> float:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from types import MappingProxyType
 
 from assistant.core.records import Claim, Coverage, EvidenceItem
 from assistant.core.strings import text
+from assistant.core.texts import asked_in
 from assistant.evidence import citations, marks, replies
 from assistant.evidence.citations import CheckedFrame, Numbered
 from assistant.evidence.off_screen import OffScreen
 from assistant.evidence.replies import Reply
+from assistant.language import cldr
 from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
 from assistant.retrieval.retrieval import Entry, Retrieval, entries_of, no_totals, retrieve
@@ -24,9 +27,12 @@ from assistant.turns import scope
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Completion, ModelError
+from store.core import times
 from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.ocr import readings
 from store.search.filters import Filters
+
+WEEK = 7
 
 
 def look(turn: RunningTurn) -> Retrieval:
@@ -48,7 +54,7 @@ def look(turn: RunningTurn) -> Retrieval:
         retrieval = retrieve(
             turn.database,
             _filters(plan),
-            plan.words,
+            (*plan.words, *_days_ahead(plan)),
             services.clock(),
             meaning=meaning,
             also=tuple(also),
@@ -75,6 +81,16 @@ def _meaning(turn: RunningTurn) -> RetrievalQuery:
     """What the question means, when it asks for something; made before anything is read."""
     embedder, plan = turn.services.embedder, turn.plan
     return embedder.asked(plan.searched_for, turn.stored.id) if embedder and plan.words else WORDS_ONLY
+
+
+def _days_ahead(plan: TurnPlan) -> Iterator[str]:
+    """The days to come that a question names, as screens may have them; of a long time none."""
+    if plan.scope.ahead:
+        start_ms, end_ms = plan.scope.ahead[0]
+        first, last = (times.to_local(ms, plan.zone).date() for ms in (start_ms, end_ms - 1))
+        days = (last - first).days + 1
+        for n in range(days if days <= WEEK else 0):
+            yield from cldr.written(first + timedelta(days=n), asked_in(plan.message))
 
 
 def _filters(plan: TurnPlan) -> Filters:

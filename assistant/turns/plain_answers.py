@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import cached_property
 from operator import attrgetter
 
@@ -25,6 +26,7 @@ from assistant.language.questions import (
     asks_of_use,
     asks_where,
 )
+from assistant.language.values import DaysMeant
 from assistant.retrieval import answer_lines, table_cells, usage
 from assistant.retrieval.answer_lines import (
     Answers,
@@ -182,6 +184,9 @@ class _Composing:
         elif form is Form.SUMMARY or not plan.words:
             yield from self.summary()
             yield from self.beside.then()
+        elif plan.scope.ahead and not self.beside.words and (events := self.beside.then()):
+            yield from events
+            yield from self._lines(form) if self.is_found else ()
         else:
             yield from self._lines(form)
 
@@ -400,9 +405,24 @@ class _Composing:
             synonyms[word] = {**synonyms.get(word, {}), **terms}
         shown = plan.shown if plan.scope.follows else frozenset[int]()
         asked = replace(asked, nearness=nearness, synonyms=synonyms, shown=shown, leans=plan.leans)
+        if plan.scope.ahead:
+            days = self._days_meant()
+            words = tuple(dict.fromkeys((*asked.words, days.word)))
+            asked = replace(asked, words=words, days=days)
         # What is near to the question before says nothing of one that may be about another thing.
         asked = replace(asked, has_near=stands_out and (plan.leans or not plan.scope.follows))
         return answer_lines.answering(asked, [*entries, *rows])
+
+    def _days_meant(self) -> DaysMeant:
+        """The days to come that the question names, or those that are over."""
+        plan = self.turn.plan
+        today, *ends = (
+            times.to_local(ms, plan.zone).date()
+            for ms in (plan.now_ms, *(ms for start, end in plan.scope.ahead for ms in (start, end - 1)))
+        )
+        stretches = tuple(zip(ends[::2], ends[1::2], strict=True))
+        near = {a.weekday() for a, b in stretches if a == b and abs(a - today) <= timedelta(days=7)}
+        return DaysMeant(normalize(plan.scope.phrase), stretches, frozenset(near))
 
     @cached_property
     def crossing(self) -> Crossing | None:

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import partial
 from itertools import pairwise
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from assistant.core.errors import TimeRangeRequired, TurnRefused
 from assistant.core.records import NOTHING_BESIDE, AskedBeside, Scope, TurnFilters, TurnRequest
 from assistant.core.strings import day, text
-from assistant.core.texts import Language, answer_language, asked_in
+from assistant.core.texts import Language, answer_language, asked_in, normalize
 from assistant.language import time_phrases
 from assistant.language.questions import (
     MAX_LEANING,
@@ -92,13 +93,17 @@ def understood(
     if mentions.app and not filters.app_name:
         filters = replace(filters, app_name=mentions.app)
     before = answered(database, request.chat_id) if request.chat_id is not None else []
-    scope = _scope(database, request, mentions, phrase, about, before, uses_tools)
     subject = topic
     is_read = request.start_ms is None and request.mode != "evidence"
-    if phrase and is_read and stands_on_screens(database, mentions.rest, phrase, request.now_ms):
-        first_ms = _first_ms(database, request.now_ms)
-        scope = Scope("", first_ms, request.now_ms, is_everything=True, phrase=phrase.phrase)
-        topic = mentions.rest
+    ahead = to_come(database, mentions.rest, phrase, calendar) if phrase and is_read else ()
+    if ahead:
+        coming = tuple((each.start_ms, each.end_ms) for each in ahead)
+        scope = everything(database, request.now_ms, phrase=ahead[0].phrase, ahead=coming)
+        topic = subject = _topic(mentions.rest, ahead[0])
+    elif phrase and is_read and stands_on_screens(database, mentions.rest, phrase, request.now_ms):
+        scope, topic = everything(database, request.now_ms, phrase=phrase.phrase), mentions.rest
+    else:
+        scope = _scope(database, request, mentions, phrase, about, before, uses_tools)
     form, words = form_of(topic, language), asked_words(topic, language)
     # Other words than those asked are not told to a program that may not see every frame.
     may_respell = is_read and not about and permits is None
@@ -116,6 +121,9 @@ def understood(
                 scope, topic = replace(scope, follows=question), f"{earlier} {topic}"
                 subject = topic
                 break
+    if ahead:  # nobody did anything then: what is asked is what was said of it
+        form = Form.FACT if form is Form.SUMMARY else form
+        words, topic = (*words, normalize(ahead[0].phrase)), mentions.rest
     beside = done_beside(topic, language) if request.mode != "evidence" else None
     if beside and (span := _beside(database, scope, filters, permits, *beside)):
         scope, form, words = Scope("", *span), Form.SUMMARY, ()
@@ -198,28 +206,50 @@ def _topic(message: str, phrase: Found | Refusal | None) -> str:
     return message
 
 
+def everything(database: Database, now_ms: int, **named: Any) -> Scope:
+    """All there is, whatever a message names."""
+    return Scope("", _first_ms(database, now_ms), now_ms, is_everything=True, **named)
+
+
 def outside(
     database: Database, scope: Scope, filters: TurnFilters, zone: tzinfo, now_ms: int, language: Language
 ) -> Scope:
     """Everything, with a range that a message names as another reading: it has nothing of what is asked."""
     also = ((scope.start_ms, scope.end_ms),)
-    first_ms = _first_ms(database, now_ms)
-    wider = Scope("", first_ms, now_ms, True, also, scope.phrase, follows=scope.follows)
+    wider = everything(database, now_ms, also=also, phrase=scope.phrase, follows=scope.follows)
     return replace(wider, text=told(wider, filters, zone, now_ms, language))
+
+
+def to_come(
+    database: Database, message: str, phrase: Found | Refusal, calendar: Calendar
+) -> tuple[Found, ...]:
+    """The time to come that a message means, and the one that is over where its words may mean both; none
+    where that was seen.
+    """
+    if not _is_unseen(database, phrase, calendar.now_ms):
+        return ()
+    found = time_phrases.in_message(message, replace(calendar, is_to_come=True))
+    if not isinstance(found, Found) or found.start_ms < calendar.now_ms:
+        return ()
+    return (found, phrase) if isinstance(phrase, Found) else (found,)
 
 
 def stands_on_screens(database: Database, message: str, phrase: Found | Refusal, now_ms: int) -> bool:
     """Whether nobody saw the time that a message names, and words are left to look for: then it is no time to
     look at but one that stands on the screens, as in "buoy no. 7".
     """
-    if not asked_words(_topic(message, phrase), asked_in(message)):
-        return False
+    has_words = asked_words(_topic(message, phrase), asked_in(message))
+    return bool(has_words) and _is_unseen(database, phrase, now_ms)
+
+
+def _is_unseen(database: Database, phrase: Found | Refusal, now_ms: int) -> bool:
+    """Whether nothing was recorded of a time, as its words name one that is over."""
     if isinstance(phrase, Found):
         start_ms, end_ms = spans_of(phrase)[0]
     elif phrase.also:
         start_ms, end_ms = phrase.also[0].start_ms, phrase.also[0].end_ms
     else:
-        return phrase.problem == "future"
+        return phrase.problem in ("future", "no_such_date")
     return not (start_ms < now_ms and _first_ms(database, now_ms) < end_ms)
 
 
@@ -264,11 +294,11 @@ def _scope(
         return Scope("", *around(frames.get(database, request.frame_id).captured_ms))
     if request.mode == "evidence":
         raise TimeRangeRequired
-    everything = _first_ms(database, request.now_ms), request.now_ms
+    whole = everything(database, request.now_ms)
     names_place = mentions.app or request.filters != TurnFilters()
     if before and not before[0][1].is_everything and not names_place:
-        return replace(before[0][1], also=(everything,))
-    return Scope("", *everything, is_everything=True)
+        return replace(before[0][1], also=((whole.start_ms, whole.end_ms),))
+    return whole
 
 
 def _given(database: Database, request: TurnRequest, start_ms: int, phrase: Found | Refusal | None) -> Scope:
@@ -278,7 +308,7 @@ def _given(database: Database, request: TurnRequest, start_ms: int, phrase: Foun
         sentence = _("end_time must be after start_time, and both must be dates of our days")
         raise TurnRefused("invalid_time_range", "end_time", sentence)
     if start_ms == times.MIN_MS and end_ms >= request.now_ms - MAX_LATER_MS:
-        return Scope("", _first_ms(database, end_ms), end_ms, is_everything=True)
+        return everything(database, end_ms)
     return _read(phrase, start_ms, end_ms) if isinstance(phrase, Found) else Scope("", start_ms, end_ms)
 
 
@@ -293,8 +323,7 @@ def _certain(database: Database, request: TurnRequest, refusal: Refusal) -> Scop
         unread = "" if refusal.problem == "ambiguous" else phrase
         return Scope("", *first, also=tuple(others), phrase=phrase, unread=unread)
     if request.mode != "evidence" and refusal.problem == "unread":
-        first_ms = _first_ms(database, now_ms)
-        return Scope("", first_ms, now_ms, is_everything=True, phrase=phrase, unread=phrase)
+        return everything(database, now_ms, phrase=phrase, unread=phrase)
     if request.mode != "evidence" and refusal.problem == "future":
         return Scope("", now_ms, now_ms, phrase=phrase)
     raise TimeRangeRequired(phrase, refusal.problem)
@@ -357,7 +386,9 @@ def told(
     parts = [_span(*span, scope.is_everything, zone, language, named) for span in spans]
     if scope.is_everything:
         parts.insert(0, text("everything", language, "scope"))
-    if scope.start_ms >= now_ms or (scope.is_everything and scope.phrase and not scope.unread):
+    if scope.ahead:
+        parts.append(of_days(scope.ahead, scope.phrase, zone, now_ms, language))
+    elif scope.start_ms >= now_ms or (scope.is_everything and scope.phrase and not scope.unread):
         phrase = scope.phrase or named(scope.start_ms)
         name = "not_then" if scope.is_everything and scope.also else "not_recorded"
         parts.append(text(name, language, "scope", phrase=phrase))
@@ -372,6 +403,16 @@ def told(
     if scope.follows:
         parts.append(text("follows", language, "scope", question=scope.follows))
     return text("joint", language, "scope").join(parts)
+
+
+def of_days(
+    ahead: Sequence[tuple[int, int]], phrase: str, zone: tzinfo, now_ms: int, language: Language
+) -> str:
+    """``what it says of Friday 4 Dec``; ``of “4 December”`` where that may be of another year."""
+    start_ms, end_ms = ahead[0]
+    first, last = (day(ms, zone, now_ms, language) for ms in (start_ms, end_ms - 1))
+    days = f"“{phrase}”" if len(ahead) > 1 else first if first == last else f"{first} – {last}"
+    return text("ahead", language, "scope", days=days)
 
 
 def counted(scope: Scope, frames: int, language: Language) -> Scope:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -333,3 +334,18 @@ def test_a_name_takes_no_time_away(question: str, day: int) -> None:
     found = in_message(question, SHANGHAI)
     assert isinstance(found, Found)
     assert datetime.fromtimestamp(found.start_ms / 1000, SHANGHAI.zone).day == day
+
+
+def test_a_time_to_come_is_the_next_that_its_words_name() -> None:
+    """Asked on a Friday, 20 November."""
+    to_come = replace(SHANGHAI, is_to_come=True)
+    for said, day in {
+        "Who is coming on Monday?": "2026-11-23",
+        "When do I fly on the 12th?": "2026-12-12",
+        "Thursday the 17th, who plays?": "2026-12-17",
+        "What happens in three days?": "2026-11-23",
+        "the fair on 4 May": "2027-05-04",
+    }.items():
+        found = in_message(said, to_come)
+        assert isinstance(found, Found), said
+        assert times.to_local(found.start_ms, SHANGHAI.zone).date().isoformat() == day, said

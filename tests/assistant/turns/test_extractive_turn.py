@@ -315,8 +315,39 @@ def test_a_time_when_nothing_was_recorded_is_looked_for_on_the_screens(
     afternoon.show(1, "Dentist: 3 January 2027\nRoom 4")
     result = ask("What about the dentist on 3 January?", model="extractive", start_ms=None, end_ms=None)
     assert result.scope.is_everything
-    assert "“3 January”: nothing of it is recorded" in result.scope.text
+    assert "what it says of “3 January”" in result.scope.text
     assert "“Dentist: 3 January 2027”" in result.answer_md
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("Who is coming tomorrow?", "Sat 21 Nov, Ines: piano"),
+        ("Was steht am 3. Januar an?", "3.1. Zahnarzt"),
+        ("下周三有什么安排？", "11月25日 牙医"),
+        ("What is due on Thursday the 17th?", "rent, 17 December"),
+        ("Que se passe-t-il dans dix jours ?", "lundi 30 novembre, relève"),
+    ],
+)
+def test_of_a_time_to_come_what_the_screens_say_is_told(
+    ask: Ask, afternoon: Afternoon, question: str, line: str
+) -> None:
+    """However they write its day; not what they say of others."""
+    lines = [
+        "Sat 14 Nov  Ana, cello",
+        "3.11. Frisör",
+        "11月18日 开会",
+        "rent, 17 October",
+        "vendredi 20 : fini",
+        line,
+    ]
+    for at, each in enumerate(lines):
+        afternoon.show(at + 1, each, window_name=f"Notes {at}")
+    result = ask(question, model="extractive", start_ms=None, end_ms=None)
+    assert result.scope.is_everything
+    assert result.scope.ahead
+    assert line in result.answer_md
+    assert not [each for each in lines[:-1] if each in result.answer_md]
 
 
 def test_a_follow_up_is_about_what_the_question_before_it_was_about(ask: Ask, afternoon: Afternoon) -> None:

@@ -15,7 +15,15 @@ from assistant.core.records import MAX_MESSAGE_CHARS
 from assistant.core.strings import text
 from assistant.core.texts import own_language
 from assistant.language.time_phrases import Found, Refusal, in_message
-from assistant.turns.scope import answered, is_same_span, read_mentions, spans_of, stands_on_screens
+from assistant.turns.scope import (
+    answered,
+    is_same_span,
+    of_days,
+    read_mentions,
+    spans_of,
+    stands_on_screens,
+    to_come,
+)
 from store.core import preferences, times
 from store.core.translation import gettext as _
 from store.frames import apps
@@ -87,6 +95,11 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
             )
         return replace(_of_readings([selected], form, who, app), is_selection=True)
     read = in_message(mentions.rest, who.calendar)
+    ahead = to_come(services().database, mentions.rest, read, who.calendar) if read else ()
+    if ahead:
+        spans = [(each.start_ms, each.end_ms) for each in ahead]
+        said = of_days(spans, ahead[0].phrase, who.zone, who.now_ms, own_language())
+        return Understood(app=app, is_everything=True, problem=said)
     if read and stands_on_screens(services().database, mentions.rest, read, who.now_ms):
         nothing = text("not_recorded", own_language(), "scope", phrase=read.phrase)
         return Understood(app=app, is_everything=True, problem=nothing)
