@@ -27,12 +27,12 @@ from assistant.turns import scope
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Completion, ModelError
-from store.core import times
 from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.ocr import readings
 from store.search.filters import Filters
 
 WEEK = 7
+"""Days of a longer time are not searched for one by one."""
 
 
 def look(turn: RunningTurn) -> Retrieval:
@@ -85,9 +85,7 @@ def _meaning(turn: RunningTurn) -> RetrievalQuery:
 
 def _days_ahead(plan: TurnPlan) -> Iterator[str]:
     """The days to come that a question names, as screens may have them; of a long time none."""
-    if plan.scope.ahead:
-        start_ms, end_ms = plan.scope.ahead[0]
-        first, last = (times.to_local(ms, plan.zone).date() for ms in (start_ms, end_ms - 1))
+    for first, last in plan.days_ahead[:1]:
         days = (last - first).days + 1
         for n in range(days if days <= WEEK else 0):
             yield from cldr.written(first + timedelta(days=n), asked_in(plan.message))

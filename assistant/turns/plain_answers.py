@@ -416,13 +416,10 @@ class _Composing:
     def _days_meant(self) -> DaysMeant:
         """The days to come that the question names, or those that are over."""
         plan = self.turn.plan
-        today, *ends = (
-            times.to_local(ms, plan.zone).date()
-            for ms in (plan.now_ms, *(ms for start, end in plan.scope.ahead for ms in (start, end - 1)))
-        )
-        stretches = tuple(zip(ends[::2], ends[1::2], strict=True))
-        near = {a.weekday() for a, b in stretches if a == b and abs(a - today) <= timedelta(days=7)}
-        return DaysMeant(normalize(plan.scope.phrase), stretches, frozenset(near))
+        today = times.to_local(plan.now_ms, plan.zone).date()
+        # A weekday alone is the last one or the next.
+        near = {a.weekday() for a, b in plan.days_ahead if a == b and abs(a - today) <= timedelta(days=7)}
+        return DaysMeant(normalize(plan.scope.phrase), plan.days_ahead, frozenset(near))
 
     @cached_property
     def crossing(self) -> Crossing | None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import tzinfo
+from datetime import date, tzinfo
 from typing import TypeVar
 
 import apsw
@@ -184,6 +184,12 @@ class TurnPlan(Understood):
         """The first and the last day of the range that was given or found, as they are written (ISO 8601)."""
         ends = (self.start_ms, self.end_ms - 1) if self.has_range else ()
         return [times.to_local(at, self.zone).date().isoformat() for at in ends]
+
+    @property
+    def days_ahead(self) -> tuple[tuple[date, date], ...]:
+        """The first and the last day of each time to come that was named, or that is over."""
+        spans = [[times.to_local(ms, self.zone).date() for ms in (a, b - 1)] for a, b in self.scope.ahead]
+        return tuple((first, last) for first, last in spans)
 
     @property
     def is_to_come(self) -> bool:

@@ -123,7 +123,7 @@ def understood(
                 break
     if ahead:  # nobody did anything then: what is asked is what was said of it
         form = Form.FACT if form is Form.SUMMARY else form
-        words, topic = (*words, normalize(ahead[0].phrase)), mentions.rest
+        words, topic = (*words, normalize(ahead[0].phrase)), f"{topic} {ahead[0].phrase}"
     beside = done_beside(topic, language) if request.mode != "evidence" else None
     if beside and (span := _beside(database, scope, filters, permits, *beside)):
         scope, form, words = Scope("", *span), Form.SUMMARY, ()
@@ -223,13 +223,13 @@ def outside(
 def to_come(
     database: Database, message: str, phrase: Found | Refusal, calendar: Calendar
 ) -> tuple[Found, ...]:
-    """The time to come that a message means, and the one that is over where its words may mean both; none
-    where that was seen.
+    """The time from tomorrow on that a message means, and the one that is over where its words may mean both;
+    none where that was seen. Today stands on each screen that shows a clock.
     """
     if not _is_unseen(database, phrase, calendar.now_ms):
         return ()
     found = time_phrases.in_message(message, replace(calendar, is_to_come=True))
-    if not isinstance(found, Found) or found.start_ms < calendar.now_ms:
+    if not isinstance(found, Found) or found.start_ms < calendar.day(calendar.today).end_ms:
         return ()
     return (found, phrase) if isinstance(phrase, Found) else (found,)
 
