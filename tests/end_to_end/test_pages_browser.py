@@ -523,7 +523,7 @@ def test_the_composer_shows_how_it_reads_a_time_and_sends_what_it_showed(visitor
     page.locator(".also button").click()
     expect(page.locator(".scope > summary").nth(1)).to_contain_text("18 Nov")
     page.fill("#message", "what comes tomorrow in @Chrome")
-    expect(understood).to_have_text("“tomorrow” has not come yetin Chrome")
+    expect(understood).to_have_text("Everything rememberedwhat it says of Saturday 21 Novin Chrome")
     page.fill("#message", "summarise the code of today")
     expect(understood).to_contain_text("so far")
     page.select_option("select[name=when]", "custom")

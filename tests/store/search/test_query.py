@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import product
 
 import apsw
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from store.core import full_text, tokenizer
@@ -215,6 +216,7 @@ def test_no_text_is_an_error(index: apsw.Connection, text: str) -> None:
 
 @given(st.lists(_signs, max_size=25).map("".join))
 def test_a_text_that_is_no_expression_asks_for_all_its_words(text: str) -> None:
+    assume(not re.search(r"\d[ .,'’]?\d{3}", text))  # thousands are looked for in two ways
     asked = query.parse(text)
     if asked.reading == "words" and asked.tree is not None:
         used = tokenizer.tokens(tokenizer.compatible(text))
