@@ -141,7 +141,7 @@ def test_gaps_are_of_their_kind_the_ordered_ones_from_a_minute_on(
         "Paused until 12:05", "Left out by a privacy rule until 12:09", "Locked until 12:23",
         "Deleted until 12:27",
     ]  # fmt: skip
-    said = "Gaps under a minute are not listed"
+    said = "Gaps under five minutes are listed only if you or a rule made them."
     whole = words(page(browser, "/timeline?day=2026-11-20&tz=UTC"))
     assert said in html and said in whole
     for each in (

@@ -53,11 +53,11 @@ def test_a_model_on_this_machine_is_found_added_tested_and_asked(
     with StubModel(models=({"id": "qwen3:8b", "owned_by": "library"},)) as stub:
         port = int(stub.base_url.rpartition(":")[2].removesuffix("/v1"))
         monkeypatch.setattr(routes, "find_servers", lambda: servers.find_servers([port]))
-        found = send(f"{MODELS}/find", 200).text
+        found = browser.get(f"{MODELS}/find").text
         assert "Ollama" in found and "qwen3:8b" in found
         page = send(MODELS, base_url=stub.base_url, model="qwen3:8b", context_tokens="4096").text
         assert 'value="4096"' in page
-        tested = words(send(f"{MODELS}/1/test", 200).text)
+        tested = words(send(f"{MODELS}/1/test").text)
         assert "It answers." in tested and "its answer follows a schema" in tested
         stub.reply({"answer_md": "It said hello [[e1]].", "evidence": [{"id": "e1", "quote": "hello"}]})
         chat = send(
@@ -163,16 +163,15 @@ def test_default_and_removal(app: Flask, browser: Actor, send: Any, data_dir: Da
 
 
 def test_forms_want_their_token(browser: Actor) -> None:
-    for path in (MODELS, f"{MODELS}/1", f"{MODELS}/1/allow", f"{MODELS}/1/test", f"{MODELS}/find"):
+    for path in (MODELS, f"{MODELS}/1", f"{MODELS}/1/allow", f"{MODELS}/1/test"):
         assert browser.post(path, data={"host": "x"}).status_code == 403, path
 
 
 def test_htmx_gets_the_piece_it_asked_for(app: Flask, browser: Actor, data_dir: DataDir) -> None:
     add(data_dir, app, base_url="http://127.0.0.1:9/v1")
-    for path in (f"{MODELS}/1/test", f"{MODELS}/1/list"):
-        answer = browser.post(
-            path, headers={"HX-Request": "true"}, data={"csrf_token": csrf_of(app, browser)}
-        )
+    piece = {"HX-Request": "true"}
+    tested = browser.post(f"{MODELS}/1/test", headers=piece, data={"csrf_token": csrf_of(app, browser)})
+    for answer in (tested, browser.get(f"{MODELS}/1/list", headers=piece)):
         assert answer.status_code == 200
         assert "<html" not in answer.text and "nothing answers" in answer.text
 
@@ -206,7 +205,7 @@ def test_an_erased_text_is_said_to_be_erased(
     frame = store_frame(database, data_dir, NOON_MS, text="the secret plan")
     with StubModel() as stub:
         send(MODELS, base_url=stub.base_url, model="stub")
-        send(f"{MODELS}/1/test", 200)
+        send(f"{MODELS}/1/test")
         stub.reply("nothing")
         send("/chat", message="What?", from_ms=str(NOON_MS - 1000), to_ms=str(NOON_MS + 1000), tz="UTC")
     (sent,) = (each.id for each in egress_log.of_turn(database, 1, 1))

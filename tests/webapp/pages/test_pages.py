@@ -456,7 +456,7 @@ def test_retention_shows_what_would_go_and_needs_the_typed_word(
     frame, own = shoot(0), app.extensions["recollect"]
     limit = {"max_gb": "0.00000001", "csrf_token": csrf_of(app, visitor)}
     before = page(visitor, "/settings/storage")
-    assert "everything is kept" in before and "None yet" in before
+    assert "Everything is kept" in before and "None yet" in before
     backup.make(own.database, own.clock())
     assert " · 1 kept" in page(visitor, "/settings/storage")
     assert "1 picture, " in page(visitor, "/settings/storage?max_gb=0.00000001")

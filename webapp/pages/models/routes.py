@@ -51,7 +51,7 @@ def add() -> Response:
     return templating.redirect_to(f"/settings/models/{added.id}")
 
 
-@templating.post("/settings/models/find")
+@templating.get("/settings/models/find")
 def find() -> Response:
     """Look for model servers on this machine, and nowhere else."""
     servers = find_servers()
@@ -88,8 +88,11 @@ def _tested(name: str) -> Response:
 def one(provider_id: int) -> Response:
     """A provider. Until its model has answered its endpoint is asked for its list, where that is allowed."""
     provider = _provider(provider_id)
-    has_answered = services().chat_models.of_provider(provider_id).has_answered
-    return _one(provider, **({} if provider.model and has_answered else _list(provider_id)))
+    endpoint = services().chat_models.of_provider(provider_id)
+    report = services().chat_models.report(endpoint.name) if "tested" in request.args else None
+    if report:
+        return _one(provider, **_told(report))
+    return _one(provider, **({} if provider.model and endpoint.has_answered else _list(provider_id)))
 
 
 @templating.post("/settings/models/<id:provider_id>")
@@ -132,20 +135,21 @@ def allow(provider_id: int) -> Response:
     return templating.redirect_to(f"/settings/models/{provider_id}")
 
 
-@templating.post("/settings/models/<id:provider_id>/list")
+@templating.get("/settings/models/<id:provider_id>/list")
 def list_models(provider_id: int) -> Response:
     """Ask the endpoint for its models."""
-    provider = _provider(provider_id)
-    return _fragment("models/listed.html", provider, **_list(provider_id))
+    context = _model_context(_provider(provider_id), **_list(provider_id))
+    return templating.render("models/model.html", "models/listed.html", **context)
 
 
 @templating.post("/settings/models/<id:provider_id>/test")
 def test(provider_id: int) -> Response:
-    """A few small calls, and what they showed."""
-    provider = _provider(provider_id)
+    """A few small calls, and what they showed: at an address of its own, so that Reload makes none again."""
     report = providing.test_provider(services(), provider_id)
-    return _fragment(
-        "models/report.html", provider, report=report, action=_action(report), listed=report.models
+    if not templating.wants_fragment():
+        return templating.redirect_to(f"/settings/models/{provider_id}?tested=1#test")
+    return templating.render_page(
+        "models/report.html", **_model_context(_provider(provider_id), **_told(report))
     )
 
 
@@ -166,6 +170,10 @@ def _step_names() -> tuple[tuple[str, str], ...]:
 
 def _action(report: Report) -> str:
     return turn_error(report.error, own_language()).action if report.error else ""
+
+
+def _told(report: Report) -> dict[str, object]:
+    return {"report": report, "action": _action(report), "listed": report.models}
 
 
 def _provider(provider_id: int) -> Provider:
@@ -257,18 +265,10 @@ def _model_context(provider: Provider, **changes: object) -> dict[str, object]:
         "action": "",
         "step_names": _step_names(),
         "tool_formats": TOOL_FORMATS,
+        "saved": request.args.get("saved") == "1",
         **changes,
     }
 
 
 def _one(provider: Provider, status: int = 200, /, **changes: object) -> Response:
-    saved = request.method == "GET" and request.args.get("saved") == "1"
-    context = _model_context(provider, **changes)
-    return templating.render_page("models/model.html", status, **context, saved=saved)
-
-
-def _fragment(template: str, provider: Provider, **changes: object) -> Response:
-    """A piece of the provider's page for htmx, the page for everybody else."""
-    if not templating.wants_fragment():
-        return _one(provider, **changes)
-    return templating.render_page(template, **_model_context(provider, **changes))
+    return templating.render_page("models/model.html", status, **_model_context(provider, **changes))
