@@ -16,6 +16,10 @@ import * as zone from './zone.js'
 
 const components = [favicon, pictures, range, strip, timeline, chat, selection, prompts]
 
+// A page that refuses a form stands at the form's address: Back and Reload would ask to send it again.
+const { page } = document.body.dataset
+if (page) history.replaceState(history.state, '', page)
+
 zone.agree()
 keys.listen()
 listen(root => components.forEach(component => component.enhance(root)))

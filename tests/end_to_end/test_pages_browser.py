@@ -384,6 +384,21 @@ def test_a_deleted_frame_is_confirmed_in_a_dialog(visitor: Visit) -> None:
     expect(receipt).to_be_visible()
 
 
+def test_a_refused_form_is_reloaded_and_gone_back_to_as_its_page(visitor: Visit) -> None:
+    page = visitor.go("/privacy")
+    page.locator("summary", has_text="Exclude an app").click()
+    page.locator("#rules input[name=url]").fill("https://")
+    page.locator("#rules").get_by_role("button", name="Exclude", exact=True).click()
+    expect(page.locator("[aria-invalid]")).to_have_count(1)
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("Privacy")
+    for step in (page.go_forward, page.reload):
+        told = step()
+        assert told and told.request.method == "GET" and told.status == 200
+    eventually(lambda: page.title() and visitor.complaints, what="the browser's complaint")
+    visitor.complaints.clear()
+
+
 def test_a_step_to_a_frame_that_was_deleted_meanwhile_says_so(visitor: Visit) -> None:
     own = visitor.site.own
     first = search(own.database, "", Filters(0), order="oldest").hits[0].frame_id

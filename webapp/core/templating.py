@@ -117,6 +117,15 @@ def redirect_back(otherwise: str) -> BaseResponse:
     return redirect_to(address if is_page else otherwise)
 
 
+def _here() -> str:
+    """This very page, for links that come back to it; where a form is refused, the nearest page above."""
+    path = flask_request.path
+    pages = current_app.url_map.bind_to_environ(flask_request.environ)
+    while path and not pages.test(path, "GET"):
+        path = path.rpartition("/")[0]
+    return flask_request.full_path.rstrip("?") if path == flask_request.path else path or "/"
+
+
 def install(app: Flask) -> None:
     """Give requests their `htmx` headers and templates the filters: `formatting` on the request's clock."""
     Htmx(app)
@@ -157,7 +166,7 @@ def install(app: Flask) -> None:
         viewer=viewer,
         presets=presets,
         settings_tabs=SETTINGS,
-        here=lambda: flask_request.full_path.rstrip("?"),  # this very page, for links that come back to it
+        here=_here,
         span=lambda start_ms, end_ms: formatting.span(start_ms, end_ms, viewer().zone, viewer().now_ms),
     )
 

@@ -117,7 +117,7 @@ def preview() -> Response:
 def erase() -> Response:
     """Delete what was previewed, when the word was typed."""
     own = services()
-    form = _erase_form(request.form)
+    form = _erase_form(request.values)
     asked = form.asked
     if asked is None:
         return _page(422, erase=form)

@@ -661,6 +661,7 @@ def test_a_senseless_rule_is_refused_at_its_field(app: Flask, visitor: Actor) ->
         answer.status_code == 422
         and 'aria-invalid="true"' in answer.text
         and 'value="https://"' in answer.text
+        and 'data-page="/privacy"' in answer.text
     )
 
 
