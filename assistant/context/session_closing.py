@@ -177,7 +177,7 @@ def _summarise(services: ContextServices, session_id: int) -> None:
         known = chat_summaries.get(services.database, [session_id]).get(session_id)
         if known and known.is_edited:  # what is left of it after a deletion has lost what finds it
             embed(services, session_id)
-        _put(services, session_id, turns, session_summary.summary_by_rules(turns))
+        _put(services, session_id, turns, session_summary.made_again(turns, known))
         _score_usefulness(services, turns)
     except FAULTS:
         raise

@@ -76,6 +76,19 @@ def summary_by_rules(turns: Sequence[SessionTurn]) -> Fields:
     return {name: _joined(found) or None for name, found in said.items()}
 
 
+def made_again(turns: Sequence[SessionTurn], known: ChatSummary | None) -> Fields:
+    """The same, with what a model said where nothing was asked since; a deletion would have taken it."""
+    fields = summary_by_rules(turns)
+    is_same = known and not known.is_edited and known.ended_ms == turns[-1].created_ms
+    said = (known.notes or "").split("\n") if known and is_same else []
+    return with_model(fields, [line for line in said if line.startswith(MODEL_SAYS)])
+
+
+def with_model(fields: Fields, said: Iterable[str]) -> Fields:
+    """The fields with what a model says below the notes of the rules."""
+    return {**fields, "notes": "\n".join(filter(None, (fields["notes"], *said))) or None}
+
+
 def _joined(found: Iterable[str]) -> str:
     """The sentences that say most as the lines of one text, each once."""
     lines = salient(list(dict.fromkeys(found)), _MAX_LINES)
@@ -208,8 +221,7 @@ def summary_by_model(
         turn_id=last.turn_id,
         is_current=lambda connection: is_current(connection) and is_allowed(),
     )
-    fields = summary_by_rules(turns)
-    return {**fields, "notes": "\n".join(filter(None, (fields["notes"], *said)))}
+    return with_model(summary_by_rules(turns), said)
 
 
 def _chat_text(turns: Sequence[SessionTurn]) -> str:

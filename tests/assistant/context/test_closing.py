@@ -16,9 +16,11 @@ from assistant.context.session_closing import SETTLE_MS, ContextServices, look
 from assistant.context.topics import tags
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
+from assistant.core.strings import own_sentences
 from engines.embeddings.protocol import EmbeddingError
 from store.chats import conversations
 from store.chats.records import StoredEvidence
+from store.core import migrations
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
@@ -248,6 +250,37 @@ def test_what_a_model_says_of_it_stands_marked_below_what_the_rules_say(
     assert (request.purpose, request.outcome) == ("refine", "answered")
     look(with_model)
     assert len(stub.requests) == 1
+
+
+def test_a_home_of_before_has_the_words_of_its_chats_made_again_once(
+    with_model: ContextServices, stub: StubModel, now: Clock, database: Database
+) -> None:
+    """They had what code says in every answer, so that all chats were alike. What a person wrote stays.
+
+    So does what a model says of a chat in which nothing was asked since.
+    """
+    [own, *_] = sorted(own_sentences())
+    stub.reply(words("What retention was set to."))
+    session_id = Past(with_model, now).window(QUESTION, answers=[f"{own} {LEARNED}"])
+    now.now_ms += SETTLE_MS + 1
+    look(with_model)
+    edited = Past(with_model, now).window("the invoice", answers=["Wagner's."])
+    chat_summaries.edit(database, edited, {"request": "my own words"}, now())
+    session_closing.embed(with_model, edited)
+    before = [summary_of(with_model, each) for each in (session_id, edited)]
+    made = chat_digests.terms_of(database, [session_id, edited])
+    database.change(
+        "insert into chat_terms (session_id, term, number) select ?, value, 1 from json_each(?)",
+        (session_id, json.dumps(sorted(relevance.terms(own)))),
+    )
+    assert len(chat_digests.terms_of(database, [session_id, edited])) > len(made)
+    assert before[0].notes is not None and MODEL_SAYS in before[0].notes
+    database.connection().execute((migrations.FOLDER / "020_words_of_chats.sql").read_text())
+    assert chat_sessions.pending(database) == [session_id]
+    look(with_model)
+    assert sorted(chat_digests.terms_of(database, [session_id, edited])) == sorted(made)
+    assert [summary_of(with_model, each) for each in (session_id, edited)] == before
+    assert (chat_sessions.pending(database), len(stub.requests)) == ([], 1)
 
 
 NONSENSE = words(
