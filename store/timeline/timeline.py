@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from heapq import nlargest
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from store.core.database import Database, scalar
 from store.frames import apps, frames
@@ -115,7 +115,7 @@ def timeline(
         )
         totals = of_segments(segments, start_ms, end_ms)
         stretches = _in_windows(segments)
-        longest = nlargest(LISTED, stretches, key=attrgetter("duration_ms", "start_ms"))
+        longest = nlargest(LISTED, stretches, key=lambda each: (each[1] - each[0], each[0]))
         return Timeline(
             start_ms,
             end_ms,
@@ -126,13 +126,13 @@ def timeline(
             count,
             lanes,
             runs(moments, is_imported=True),
-            tuple(_run_of(each, slots, False) for each in sorted(longest, key=attrgetter("start_ms"))),
+            tuple(_run_of(_joined(*each), slots, False) for each in sorted(longest, key=itemgetter(0))),
             len(stretches),
         )
 
 
-def _in_windows(segments: Sequence[Segment]) -> list[Segment]:
-    """Segments with those joined that go on in one window, whatever address it has."""
+def _in_windows(segments: Sequence[Segment]) -> list[tuple[int, int, list[Segment]]]:
+    """(start, end, segments) of each stretch in one window, whatever address it has."""
     found: list[list[Segment]] = []
     for each in segments:
         last = found[-1][-1] if found else None
@@ -140,7 +140,7 @@ def _in_windows(segments: Sequence[Segment]) -> list[Segment]:
             found[-1].append(each)
         else:
             found.append([each])
-    return [_joined(some[0].start_ms, some[-1].end_ms, some) for some in found]
+    return [(some[0].start_ms, some[-1].end_ms, some) for some in found]
 
 
 def merged(runs: Sequence[Segment], start_ms: int, end_ms: int, width_px: int) -> list[Segment]:

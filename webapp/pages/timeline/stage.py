@@ -19,7 +19,7 @@ from webapp.core.services import Viewer
 from webapp.views.frames import NO_HIGHLIGHTS, FrameHighlights, HighlightRequest, frame_highlights
 
 _LEAST_MS = 1_000
-_MINUTES_MS, _HALF_DAY_MS = 10 * 60_000, 12 * 3_600_000
+_REACHES_MS = 60_000, 600_000, 12 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +214,10 @@ def _steps(
 
 def _beside(database: Database, ask: StageQuery, frame: FrameRow, way: int) -> list[Segment]:
     """The stretches within the filter before a frame or after it, nearest first, to a change of app at least:
-    a busy day has thousands, of which minutes mostly suffice.
+    a busy day has thousands, of which those of a minute or ten mostly suffice.
     """
     near: list[Segment] = []
-    for reach_ms in (_MINUTES_MS, _HALF_DAY_MS):
+    for reach_ms in _REACHES_MS:
         start_ms, end_ms = sorted((frame.captured_ms, frame.captured_ms + way * reach_ms))
         near = [
             segment
