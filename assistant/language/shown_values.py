@@ -13,8 +13,10 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+from assistant.language.cldr import integer
 from assistant.language.small_words import language_of
 from assistant.language.values import (
+    COUNTED_IN_SIGNS,
     SPACE,
     Day,
     Value,
@@ -102,7 +104,7 @@ class Shown:
             return True
         shown: list[Set[Any]] = [self.numbers]
         if all(reading.as_tuple().exponent > -THOUSANDTHS for reading in value.readings):
-            shown += [self._parts, self._hours_of_half]
+            shown += [self._parts, self._hours_of_half, self._counted]
         if value.kind == "spelled":
             shown.append(self._whole_and_rest)
         said = {
@@ -118,6 +120,12 @@ class Shown:
         """Long numbers without what parts their digits: of telephones and accounts."""
         parted = (found[0] for text in self._texts for found in _PARTED.finditer(flattened(text)))
         return frozenset(re.sub(r"\D", "", digits).lstrip("0") for digits in parted)
+
+    @cached_property
+    def _counted(self) -> frozenset[int]:
+        """Numbers in signs before what they count."""
+        found = (each for text in self._texts for each in COUNTED_IN_SIGNS.finditer(flattened(text)))
+        return frozenset(integer(each["number"]) for each in found)
 
     @cached_property
     def _whole_and_rest(self) -> frozenset[int]:

@@ -78,7 +78,7 @@ _FULL = re.compile(
     rf"(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[-/.年년]\s?(?P<m>{_COUNT})\s?[-/.月월]\s?(?P<d>{_COUNT})\s?[日号號일]?"
 )
 _CJK = re.compile(
-    rf"(?:(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[年년]\s?|\d{{1,2}}年)?(?P<m>{_COUNT})\s?[月월](?:\s?(?P<d>{_COUNT})\s?[日号號일]?)?"
+    rf"(?:(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[年년]\s?|\d{{1,2}}年)?(?P<m>{_COUNT})\s?[月월](?:\s?(?P<d>\d{{1,2}}|[{_HAN}]{{1,3}}(?=[日号號일]))\s?[日号號일]?)?"
 )
 _MONTH = re.compile(r"(?<![\d./-])(?P<y>\d{4})[-/](?P<m>\d{2})(?![\d/-])")
 _DOTTED = re.compile(r"(?<![\d./,-])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.(?!\d)")
@@ -111,6 +111,10 @@ _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?((?:19|20)\d\d)(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])|(?<=\d[lI|])[OoQ](?![A-Za-z])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])(?:[{_HAN}]{{2,12}}|(?<=分之)[{_HAN}])(?![{_HAN}])")
+COUNTED_IN_SIGNS = re.compile(
+    rf"(?<![\d.,{_HAN}])(?P<number>[{_HAN}]{{1,3}}|\d{{1,4}})\s?(?P<unit>(?![{_HAN}])[\u3041-\u30fa\u4e00-\u9fff])"
+)
+"""A number before what it counts, "三台"."""
 _HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d,\d{3}(?!\d)|\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _LONG = re.compile(r"\d{3}|[:.]\d")
@@ -146,7 +150,9 @@ def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Val
         for value in finder(free, is_read):
             # The word behind a figure may be a day in one language and a thousand in another: "90 min".
             end = taken.find(1, value.start, value.end) if value.kind == "number" else -1
-            value = replace(value, end=end) if end > value.start else value
+            if end > value.start:
+                cut = next(_numbers(flat[value.start : end], is_read), value)
+                value = replace(value, end=value.start + cut.end - cut.start, readings=cut.readings)
             if value.start < value.end and not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
                 found.append(value)
