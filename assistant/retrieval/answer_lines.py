@@ -46,12 +46,10 @@ LOOKED_AT = 300
 """So many lines that are about the matter are looked at closely: is it the kind of thing asked for?"""
 MAX_TERMS = 600
 """Words of the screens that are compared with those of a question in meaning: 0.5 s, once."""
-LINES = (5, 3, 2, 2, 1)
-"""How many lines are told of each moment, of the best one most: the answer stands on it, if not in the line
-that has most of the question.
-"""
-MORE_LINES = 3
-"""More of the best moment, which bear on the question nearly as much as its best line: the rows of a list."""
+LINES = (8, 3, 2, 2, 1)
+"""How many lines are told of each moment, of the best one most: it may be a list."""
+BESIDE = 5
+"""So many of the best one with those beside them: the answer stands there, if not in a line that names it."""
 BARS, BAR = 4, 3
 """Of so many lines at the top of a frame one that is so many names alone is a bar of menus or tabs; two are
 somebody's.
@@ -69,6 +67,7 @@ _ABOUT_IT = 0.25  # of a question, in a line by itself that says that things cha
 _WRONG_KIND = 0.4
 
 _WORD = re.compile(r"[^\W_]+")
+_NAME = re.compile(r"[^\W\d_]{2,}")
 _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
 _SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
@@ -148,9 +147,11 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
         best_first = [line for line in best_first if line.coverage]
     moments = _latest_first(_moments(_facts(best_first), weighing), question, weighing)
     if is_found and question.asks_for_last:
-        shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[: LINES[0]]
+        shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[:BESIDE]
         others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
         moments = [shown, *others][: len(LINES)] if shown else moments
+    if is_found and moments:
+        moments[0] += weighing.beside(moments[0])[: max(0, BESIDE - len(moments[0]))]
     return Answers(tuple(moments), tuple(missing), is_found)
 
 
@@ -188,7 +189,7 @@ def _facts(best_first: Iterable[Line]) -> list[Line]:
     """What the lines say, each once."""
     facts: list[Line] = []
     for line in best_first:
-        if len(facts) == sum(LINES) + MORE_LINES or (facts and line.weight < BEARS * facts[0].weight):
+        if len(facts) == sum(LINES) or (facts and line.weight < BEARS * facts[0].weight):
             break
         same = next((n for n, fact in enumerate(facts) if _says_the_same(line.text, fact.text)), None)
         if same is None:
@@ -206,10 +207,8 @@ def _moments(facts: Iterable[Line], weighing: _Weighing) -> list[Moment]:
         at = next((n for n, m in enumerate(moments) if weighing.shows(m[0].entry, line.text)), len(moments))
         if at == len(moments) < len(LINES):
             moments.append([line])
-        elif at < len(moments):
-            is_row = at == 0 and line.weight >= NEARLY * moments[0][0].weight
-            if len(moments[at]) < LINES[at] + is_row * MORE_LINES:
-                moments[at].append(line)
+        elif at < len(moments) and len(moments[at]) < LINES[at]:
+            moments[at].append(line)
     return moments
 
 
@@ -268,6 +267,21 @@ class _Weighing:
     def lines(self) -> Iterator[Line]:
         """Every line that has something of the question."""
         return (line for entry in self._entries for line in self._weighed(entry))
+
+    def beside(self, moment: Moment) -> list[Line]:
+        """The lines under and above the one that has most, the nearest first, that are of the kind asked for:
+        what answers a message, or sums up an order, names it no more.
+        """
+        lead, told = moment[0], {line.text for line in moment}
+        near = sorted(enumerate(self._lines[lead.entry.id]), key=lambda at: (abs(at[0] - lead.at), -at[0]))
+        lines = (replace(lead, at=at, text=line, weight=0.0) for at, line in near if line not in told)
+        return [
+            line
+            for line in lines
+            if len(_NAME.findall(line.text)) > 1
+            and self.likelihood(line) == 1
+            and not self._is_furniture(line.entry, line.at, line.text)
+        ]
 
     def last(self) -> Iterator[Line]:
         """The lines of the last frame that has as much of the question as any, in its text or its title."""
