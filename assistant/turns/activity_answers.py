@@ -1,0 +1,235 @@
+"""What activity answers: how long, how often and with which apps; what was done; when nobody was there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import attrgetter
+
+from assistant.core.strings import clock, day, duration, text
+from assistant.core.texts import HAN
+from assistant.language.questions import (
+    Form,
+    asks_for_pages,
+)
+from assistant.retrieval import usage
+from assistant.retrieval.answer_lines import (
+    without_figures,
+)
+from assistant.retrieval.excerpts import excerpt
+from assistant.retrieval.retrieval import Entry, Retrieval
+from assistant.retrieval.usage import Block, Window
+from assistant.turns.plan import RunningTurn
+from engines.chat.extractive import Item, Quote, plain
+from store.core import times, tokenizer
+from store.core.database import Database
+from store.frames.activity_intervals import Segment
+from store.memory.own_lines import OwnLine, own_texts
+from store.ocr.readings import MIN_CONFIDENCE
+from store.search.sample import evenly
+from store.spool.queue import DESKTOP, HIDDEN_WINDOW, PRIVATE_WINDOW
+from store.timeline import segments
+
+MAX_QUOTE_CHARS = 120
+MAX_WORDS = 12
+"""A line of more words says no more than one of so many."""
+MAX_BLOCKS = 12
+MAX_WINDOWS = 4
+MAX_VISITS = 8
+MAX_NAMES = 20
+_AWAY = ("locked", "asleep", "idle")
+_NO_APPS = {DESKTOP: "desktop", PRIVATE_WINDOW: "private_window", HIDDEN_WINDOW: "hidden_window"}
+
+
+@dataclass
+class ActivityAnswers:
+    """What the activity of the range answers."""
+
+    turn: RunningTurn
+    retrieval: Retrieval
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        return self._permitted(segments.segments)
+
+    def _permitted(self, between: Callable[[Database, int, int, str | None], list[Segment]]) -> list[Segment]:
+        """Those of the range that the filters and the rules let through."""
+        filters = self.retrieval.filters
+        end_ms = min(filters.end_ms or self.turn.plan.now_ms, self.turn.plan.now_ms)
+        found = between(self.turn.database, filters.start_ms, end_ms, filters.host)
+        permits = self.turn.services.permits or (lambda _: True)
+        return [each for each in found if permits(each) and usage.permitted(each, filters)]
+
+    @cached_property
+    def _is_one_day(self) -> bool:
+        filters, zone = self.retrieval.filters, self.turn.plan.zone
+        last_ms = min(filters.end_ms or self.turn.plan.now_ms, self.turn.plan.now_ms) - 1
+        return times.to_local(filters.start_ms, zone).date() == times.to_local(last_ms, zone).date()
+
+    # -- how long, how often, which apps
+
+    def total(self, form: Form, meant: Sequence[Segment]) -> Item:
+        language = self.turn.plan.language
+        total = duration(sum(segment.duration_ms for segment in meant), language)
+        is_pages = form is Form.APPS and asks_for_pages(self.turn.plan.searched_for)
+        by_name = usage.longest(meant, is_pages=is_pages)
+        if form is Form.APPS and len(by_name) > 1:
+            shown = [(f"“{plain(n)}”" if is_pages else self._app(n), ms) for n, ms in by_name[:MAX_NAMES]]
+            names = ", ".join(f"{name} {duration(ms, language)}" for name, ms in shown)
+            kind = "pages_seen" if is_pages else "apps_used"
+            return Item(text(kind, language, names=names, count=len(by_name), total=total), is_point=False)
+        visits = list(usage.blocks(meant))
+        windows = [window for block in usage.blocks(meant, times.MAX_MS) for window in block.windows]
+        days = len({times.to_local(visit.start_ms, self.turn.plan.zone).date() for visit in visits})
+        sentence = text(
+            "used_for" if form in (Form.DURATION, Form.APPS) else "visited_on" if days > 1 else "visited",
+            language,
+            windows=self.windows(windows[:MAX_WINDOWS]),
+            total=total,
+            visits=len(visits),
+            days=days,
+            spans=", ".join(
+                f"{self._span(visit.start_ms, visit.end_ms)} ({duration(visit.duration_ms, language)})"
+                for visit in visits[:MAX_VISITS]
+            ),
+        )
+        return Item(sentence, is_point=False)
+
+    def absence(self) -> Iterator[Item]:
+        """When nobody was at the screen, by what tells it; and for how long nothing tells."""
+        language, gaps = self.turn.plan.language, self.retrieval.coverage.gaps
+        away = [gap for gap in gaps if gap.reason in _AWAY]
+        spans = ", ".join(
+            f"{self._span(gap.start_ms, gap.end_ms)} ({text(gap.reason, language, 'reasons')})"
+            for gap in sorted(away, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_VISITS]
+        )
+        total = duration(sum(gap.end_ms - gap.start_ms for gap in away), language)
+        yield Item(text("away" if away else "never_away", language, total=total, spans=spans), is_point=False)
+        if unknown := sum(gap.end_ms - gap.start_ms for gap in gaps if gap.reason == "not_running"):
+            yield Item(text("away_unknown", language, total=duration(unknown, language)), is_point=False)
+
+    # -- in words
+
+    def windows(self, windows: Iterable[Window]) -> str:
+        """``Excel “Budget”, “Plan”; Mail “Inbox”``"""
+        by_app: dict[str, list[str]] = {}
+        for window in windows:
+            by_app.setdefault(self._app(window.app_name), []).append(window.window_name)
+        return "; ".join(
+            " ".join([app, ", ".join(f"“{plain(name)}”" for name in names if name)]).strip()
+            for app, names in by_app.items()
+        )
+
+    def _app(self, name: str) -> str:
+        own = _NO_APPS.get(name) or ("" if plain(name) else "unknown_app")
+        return text(own, self.turn.plan.language) if own else plain(name)
+
+    def _span(self, start_ms: int, end_ms: int) -> str:
+        start, end = self.when(start_ms), clock(end_ms, self.turn.plan.zone)
+        return start if start.endswith(end) else f"{start}–{end}"
+
+    def when(self, at_ms: int) -> str:
+        """A clock time, with its day where there are several."""
+        plan = self.turn.plan
+        at = clock(at_ms, plan.zone)
+        return at if self._is_one_day else f"{day(at_ms, plan.zone, plan.now_ms, plan.language)} {at}"
+
+    # -- what was done
+
+    def summary(self) -> Iterator[Item]:
+        """Blocks of time: their windows, the one used longest first, and the line that stood most in each."""
+        entries = self.retrieval.entries
+        own = self._own_lines(entries)
+        lines = Counter(form for entry in entries for form in _forms(own[entry.id]))
+        for block in self._blocks():
+            inside = [e for e in entries if block.start_ms <= e.frame.captured_ms <= block.end_ms]
+            if inside:
+                yield self._block(block, inside, own, lines)
+
+    def _own_lines(self, entries: Sequence[Entry]) -> dict[str, Sequence[OwnLine]]:
+        """The lines of each frame that stand in the window it goes by."""
+        with self.turn.database.read() as connection:
+            texts = own_texts(connection, [entry.frame.id for entry in entries])
+        return {entry.id: texts[entry.frame.id].lines if entry.frame.id in texts else () for entry in entries}
+
+    def _block(
+        self,
+        block: Block,
+        inside: Sequence[Entry],
+        own: Mapping[str, Sequence[OwnLine]],
+        lines: Counter[str],
+    ) -> Item:
+        """One that cites a frame for whatever it says: its beginning, its end and every window."""
+        of_window: dict[tuple[str, str], list[Entry]] = {}
+        for entry in inside:
+            names = entry.frame.app_name or "", entry.frame.window_name or ""
+            of_window.setdefault(names, []).append(entry)
+        shown = [w for w in block.windows if (w.app_name, w.window_name) in of_window][:MAX_WINDOWS]
+        imported = text("imported_picture", self.turn.plan.language) if block.is_imported else ""
+        quotes = [
+            replace(
+                _standing_out(of_window[w.app_name, w.window_name], own, lines),
+                where=imported or self.windows([w]),
+            )
+            for w in shown
+        ]
+        span = self._span(inside[0].frame.captured_ms, inside[-1].frame.captured_ms)
+        ends = " ".join(f"[[{entry_id}]]" for entry_id in dict.fromkeys((inside[0].id, inside[-1].id)))
+        return Item(f"**{span}** {ends}", tuple(quotes))
+
+    def _blocks(self) -> list[Block]:
+        """No more than a reader takes in: the break that parts two of them grows until they are few. A moment
+        outside of them is one by itself.
+        """
+        break_ms = usage.BREAK_MS
+        while len(blocks := list(usage.blocks(self.segments, break_ms))) > MAX_BLOCKS:
+            break_ms *= 2
+        frames = [entry.frame for entry in self.retrieval.entries]
+        looked_at = {frame.captured_ms for frame in frames}
+        alone = [
+            Block(at_ms, at_ms, (Window("", "", 0),), is_imported=True)
+            for at_ms in sorted({moment.start_ms for moment in self._permitted(segments.moments)} & looked_at)
+            if not any(block.start_ms <= at_ms <= block.end_ms for block in blocks)
+        ]
+        blocks += evenly(alone, max(1, MAX_BLOCKS - len(blocks)))
+        blocks.sort(key=attrgetter("start_ms"))
+        if any(block.start_ms <= f.captured_ms <= block.end_ms for block in blocks for f in frames):
+            return blocks
+        # Frames that no activity was made of: of a monitor without the focus, or just brought in.
+        windows = dict.fromkeys((f.app_name or "", f.window_name or "") for f in frames)
+        shown = tuple(Window(*names, 0) for names in windows)
+        return [Block(frames[0].captured_ms, frames[-1].captured_ms, shown)]
+
+
+def _forms(lines: Iterable[OwnLine]) -> set[str]:
+    return {without_figures(line.text) for line in lines}
+
+
+def _standing_out(
+    entries: Sequence[Entry], own: Mapping[str, Sequence[OwnLine]], everywhere: Counter[str]
+) -> Quote:
+    """The line of a window's frames that says most: one of many words, surely read, that came or went while
+    it was shown, and that no other window has; "" where none says more than the window's title.
+    """
+    inside = Counter(form for entry in entries for form in _forms(own[entry.id]))
+    shown = entries[0].frame
+    of_title = set(tokenizer.words(shown.window_name or shown.app_name or ""))
+
+    def worth(line: OwnLine) -> tuple[bool, float]:
+        form = without_figures(line.text)
+        words = min(len(form.split()) + len(HAN.findall(form)) / 2, MAX_WORDS)
+        said = words * (2 - inside[form] / len(entries)) * (inside[form] / everywhere[form]) ** 2
+        return line.confidence >= MIN_CONFIDENCE, said * line.confidence
+
+    quotes = [
+        (entry.id, line)
+        for entry in entries
+        for line in own[entry.id]
+        if not of_title.issuperset(tokenizer.words(line.text))
+    ]
+    if not quotes:
+        return Quote(entries[0].id, "")
+    entry_id, best = max(quotes, key=lambda quote: worth(quote[1]))
+    return Quote(entry_id, excerpt(best.text.strip(), limit=MAX_QUOTE_CHARS))
