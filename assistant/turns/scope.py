@@ -104,44 +104,72 @@ def understood(
         scope, topic = everything(database, request.now_ms, phrase=phrase.phrase), mentions.rest
     else:
         scope = _scope(database, request, mentions, phrase, about, before, uses_tools)
-    form, words = form_of(topic, language), asked_words(topic, language)
+    asked = _Asked(scope, topic, subject, form_of(topic, language), asked_words(topic, language))
     # Other words than those asked are not told to a program that may not see every frame.
     may_respell = is_read and not about and permits is None
-    spelled = spelling.spelled_like(database, filter(is_no_word, words)) if may_respell else {}
-    for word, other in spelled.items():
-        words = tuple(other if each == word else each for each in words)
-        topic = subject = re.sub(re.escape(word), other, topic, flags=re.IGNORECASE)
-    does_lean = not about and (goes_on(topic, language) or leans(topic, language))
-    if does_lean or (before and not (about or phrase) and _may_lean(database, topic, words)):
-        for question, _ in before:
-            _, _, earlier = _parts(database, question, calendar)
-            if before_words := asked_words(earlier, asked_in(question)):
-                form = form_of(earlier, asked_in(question)) if form is Form.YES_NO and not words else form
-                words = tuple(dict.fromkeys((*words, *before_words)))
-                scope, topic = replace(scope, follows=question), f"{earlier} {topic}"
-                subject = topic
-                break
-    if ahead:  # nobody did anything then: what is asked is what was said of it
-        form = Form.FACT if form is Form.SUMMARY else form
-        words, topic = (*words, normalize(ahead[0].phrase)), f"{topic} {ahead[0].phrase}"
-    beside = done_beside(topic, language) if request.mode != "evidence" else None
-    if beside and (span := _beside(database, scope, filters, permits, *beside)):
-        scope, form, words = Scope("", *span), Form.SUMMARY, ()
-    said = told(scope, filters, zone, request.now_ms, answer_language(message), request.frame_id is not None)
+    spelled = asked.respell(database) if may_respell else {}
+    does_lean = not about and (goes_on(asked.topic, language) or leans(asked.topic, language))
+    if does_lean or (before and not (about or phrase) and _may_lean(database, asked.topic, asked.words)):
+        asked.follow((question, _parts(database, question, calendar)[-1]) for question, _ in before)
+    if ahead:
+        asked.look_for(ahead[0].phrase)
+    beside = done_beside(asked.topic, language) if request.mode != "evidence" else None
+    if beside and (span := _beside(database, asked.scope, filters, permits, *beside)):
+        asked.scope, asked.form, asked.words = Scope("", *span), Form.SUMMARY, ()
+    said = told(
+        asked.scope, filters, zone, request.now_ms, answer_language(message), request.frame_id is not None
+    )
     said += "".join(_respelled(word, other, answer_language(message)) for word, other in spelled.items())
-    asked = AskedBeside(subject, _times_of(request, scope, mentions.rest if phrase else "", calendar))
+    ranges = _times_of(request, asked.scope, mentions.rest if phrase else "", calendar)
     is_bounded = about is not None or phrase is not None or not is_read or filters != TurnFilters()
     shown = frozenset[int]() if is_bounded else _shown(database, request.chat_id)
     return Understood(
-        scope=replace(scope, text=said),
+        scope=replace(asked.scope, text=said),
         filters=filters,
-        searched_for=" ".join(topic.split()),
-        form=form,
-        words=words,
-        beside=asked,
+        searched_for=" ".join(asked.topic.split()),
+        form=asked.form,
+        words=asked.words,
+        beside=AskedBeside(asked.subject, ranges),
         shown=shown,
         leans=does_lean,
     )
+
+
+@dataclass
+class _Asked:
+    """A message while it is understood: `topic` is it without its scope, with what it goes on from; `subject`
+    is what other sources are asked, which know their days themselves.
+    """
+
+    scope: Scope
+    topic: str
+    subject: str
+    form: Form
+    words: tuple[str, ...]
+
+    def respell(self, database: Database) -> dict[str, str]:
+        """Ask for the words that the screens have in place of those that they spell otherwise."""
+        spelled = spelling.spelled_like(database, filter(is_no_word, self.words))
+        self.words = tuple(spelled.get(word, word) for word in self.words)
+        for word, other in spelled.items():
+            self.topic = self.subject = re.sub(re.escape(word), other, self.topic, flags=re.IGNORECASE)
+        return spelled
+
+    def follow(self, before: Iterable[tuple[str, str]]) -> None:
+        """Go on from the latest question that has words of its own; each is (the question, its topic)."""
+        for question, topic in before:
+            if words := asked_words(topic, asked_in(question)):
+                if self.form is Form.YES_NO and not self.words:
+                    self.form = form_of(topic, asked_in(question))
+                self.words = tuple(dict.fromkeys((*self.words, *words)))
+                self.scope = replace(self.scope, follows=question)
+                self.topic = self.subject = f"{topic} {self.topic}"
+                return
+
+    def look_for(self, phrase: str) -> None:
+        """Ask what was said of a time to come: nobody did anything then."""
+        self.form = Form.FACT if self.form is Form.SUMMARY else self.form
+        self.words, self.topic = (*self.words, normalize(phrase)), f"{self.topic} {phrase}"
 
 
 def _respelled(word: str, other: str, language: Language) -> str:
