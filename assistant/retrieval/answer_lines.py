@@ -332,7 +332,8 @@ class _Weighing:
         """Whether a line is of the program and not of what it shows: a bar, or the address of the page."""
         if at < BARS and _is_bar(line):
             return True
-        return without_figures(line) in self._furniture or _is_address(line, entry.frame.browser_url)
+        form = entry.frame.app_name or "", without_figures(line)
+        return form in self._furniture or _is_address(line, entry.frame.browser_url)
 
     def own(self, line: Line) -> float:
         """How much of the question (0..1) a line has by itself."""
@@ -345,12 +346,18 @@ class _Weighing:
         return 1.0 if fits(self._question.form, said, self._question.text) else _WRONG_KIND
 
 
-def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> set[str]:
-    """Lines that most windows have, whatever their figures: a clock in the corner, a bar of menus."""
-    titles = set(map(title_of, entries))
-    windows = {(without_figures(line), title_of(entry)) for entry in entries for line in lines[entry.id]}
-    counts = Counter(form for form, _ in windows)
-    return {form for form, count in counts.items() if count >= FEW_WINDOWS and count > len(titles) / 2}
+def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
+    """(app, line) of the lines that most windows of an app have, whatever their figures: a clock in the corner,
+    a bar of menus.
+    """
+    titles = Counter(app for app, _ in {(entry.frame.app_name or "", title_of(entry)) for entry in entries})
+    windows = {
+        (entry.frame.app_name or "", without_figures(line), title_of(entry))
+        for entry in entries
+        for line in lines[entry.id]
+    }
+    counts = Counter((app, form) for app, form, _ in windows)
+    return {at for at, count in counts.items() if count >= FEW_WINDOWS and count > titles[at[0]] / 2}
 
 
 def _is_address(line: str, url: str | None) -> bool:
