@@ -188,7 +188,7 @@ def _missing(
 ) -> list[Particular]:
     """What stands on no frame."""
     bare = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
-    altered = [each for screen in shown for each in (*screen.altered_names(bare), *screen.miscounted(bare))]
+    altered = [each for screen in shown for each in screen.altered_names(bare)]
     absent = [each for each in altered if not any(screen.has_text(each.text) for screen in shown)]
     absent += [each for each in whole_names(bare, found, language) if _is_mixed(each, shown)]
     told = [each for each in found if not each.is_weak]
@@ -221,7 +221,7 @@ def _is_sum(value: Value, stand: Iterable[Value], shown: Iterable[Screen]) -> bo
         for one, other in combinations(numbers, 2)
         for a in one
         for b in other
-        for each in (a + b, abs(a - b), a * b)
+        for each in (a + b, abs(a - b))
     }
     return not value.readings.isdisjoint(told) or any(screen.has_sum(value) for screen in shown)
 

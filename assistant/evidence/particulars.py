@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Literal
 
 from assistant.core.texts import CJK, UNSPACED
 from assistant.evidence import quotes
-from assistant.evidence.clauses import Clauses, pieces_of
+from assistant.evidence.clauses import Clauses
 from assistant.evidence.sign_names import Signs, family_names
 from assistant.evidence.sounds import sounds_like
 from assistant.evidence.whole_names import ADDRESSES, DECLINED, is_case, runs, stand_together
@@ -36,7 +35,7 @@ from assistant.language.small_words import (
 )
 from assistant.language.statements import QUOTED
 from assistant.language.time_tables import latin
-from assistant.language.values import COUNTED, COUNTED_IN_SIGNS, SMALL, Value, flattened, values, without
+from assistant.language.values import COUNTED, Value, values, without
 
 Kind = Literal["quotation", "address", "value", "name"]
 
@@ -303,20 +302,6 @@ class Screen:
         """Names in Han or kana that a sentence has otherwise than the screen."""
         for start, end in self._signs.altered(sentence):
             yield Particular(start, end, "name", sentence[start:end])
-
-    def miscounted(self, sentence: str) -> Iterator[Particular]:
-        """Small numbers in signs that are not here, where a line that shares something else with a sentence
-        has another of the same unit.
-        """
-        for found in COUNTED_IN_SIGNS.finditer(flattened(sentence)):
-            number = frozenset([Decimal(cldr.integer(found["number"]))])
-            value = Value(*found.span("number"), "number", number)
-            if max(number) > SMALL and not self._shown.reads(value):
-                rest = pieces_of(without(sentence, [found.span()]))
-                lines = (line for line, _ in self._lines if pieces_of(line) & rest)
-                others = (each for line in lines for each in COUNTED_IN_SIGNS.finditer(line))
-                if any(other["unit"] == found["unit"] for other in others):
-                    yield Particular(*found.span("number"), "value", found[0])
 
     def is_of_other_clause(self, value: Value, sentence: str) -> bool:
         """Whether a value may be of something else here than a sentence tells of."""

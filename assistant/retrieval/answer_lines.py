@@ -347,8 +347,8 @@ class _Weighing:
 
 
 def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
-    """(app, line) of the lines that most windows of an app have, whatever their figures: a clock in the corner,
-    a bar of menus.
+    """(app, line) of those lines that most windows of an app have, whatever their figures: a clock in the
+    corner, a bar of menus.
     """
     titles = Counter(app for app, _ in {(entry.frame.app_name or "", title_of(entry)) for entry in entries})
     windows = {
