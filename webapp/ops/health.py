@@ -26,6 +26,7 @@ from store.ocr import readings
 from store.privacy.rules import load_rules
 from store.search.filters import Filters
 from store.search.search import search
+from store.sources import hosts
 from store.spool import process_state
 from store.spool.process_state import CaptureState, IngestState, Pause, is_alive, read_pause
 from store.timeline import sample_week, totals
@@ -108,6 +109,9 @@ def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part
     if pause is not None:
         why = _("paused until resumed") if pause.ends_ms is None else _("paused for a while")
         return Part("capture", "ok", _("paused"), why, _("`recollect resume` ends the pause."))
+    elsewhere = _recorded_elsewhere(own, now_ms)
+    if elsewhere and (state is None or state.state == "stopped"):
+        return Part("capture", "ok", _("recording"), elsewhere)
     if state is None:
         return Part("capture", "off", _("never ran"), _("capture has not run here"), _(_START))
     if state.state == "stopped":
@@ -336,7 +340,20 @@ def recording_indicator(own: Services) -> IndicatorState:
     if sample_week.is_sample(own.data_dir):
         return _sample(own, now_ms)
     waiting = readings.count_pending(own.database)
-    return indicator_state(CaptureState.read(folder), read_pause(folder, now_ms), waiting, now_ms)
+    state = CaptureState.read(folder)
+    light = indicator_state(state, read_pause(folder, now_ms), waiting, now_ms)
+    elsewhere = _recorded_elsewhere(own, now_ms)
+    if elsewhere and light.kind == "danger":  # a fault where this machine was to record as well
+        is_meant = state is None or state.state == "stopped"
+        light = replace(light, kind="ok" if is_meant else "warn", word=_("REC elsewhere"))
+    return replace(light, detail=f"{light.detail} {elsewhere}".strip())
+
+
+def _recorded_elsewhere(own: Services, now_ms: int) -> str:
+    """Which other machines record into this home, as they said just now."""
+    heard_of = (host for host in hosts.listed(own.database) if _is_fresh(host.seen_ms, now_ms))
+    names = ", ".join(host.name for host in heard_of if not host.problem)
+    return _("Recording into this home folder: %(machines)s.", machines=names) if names else ""
 
 
 def _sample(own: Services, now_ms: int) -> IndicatorState:

@@ -17,6 +17,8 @@ from store.core.settings import RetentionSettings
 from store.deletion import retention
 from store.frames.media import Media
 from store.privacy.rules import OwnChoices, Rule, save_choices
+from store.sources import hosts
+from store.sources.hosts import Host
 from store.spool import window_hints
 from store.spool.process_state import CaptureState, IngestState
 from store.spool.window_hints import ExtensionReport
@@ -329,3 +331,31 @@ def test_capture_that_was_never_started_degrades(own: Services, alive: Callable[
 def _no_leftovers(own: Services) -> Iterator[None]:
     yield
     control.resume(own.data_dir)
+
+
+def test_other_machines_that_record_are_named_and_red_is_for_nobody(
+    own: Services, alive: Callable[..., None], now: Clock, browser: Actor
+) -> None:
+    """A machine that says why it records nothing, or that was not heard of lately, records nothing."""
+
+    def says(key_id: int, name: str, ago_ms: int = 5_000, problem: str = "") -> None:
+        said = Host(key_id, name, str(uuid.UUID(int=key_id)), now() - ago_ms, 0, problem=problem)
+        with own.database.write() as connection:
+            hosts.note(connection, said, "", {})
+
+    for ago_ms, problem in [(31_000, ""), (5_000, "no_display")]:
+        says(1, "<b>laptop</b>", ago_ms, problem)
+        assert recording_indicator(own).kind == "danger"
+        assert part(own, "capture").value == "never ran"
+    says(1, "<b>laptop</b>"), says(2, "desk")
+    light = recording_indicator(own)
+    assert (light.kind, light.word) == ("ok", "REC elsewhere")
+    assert light.detail.endswith("Recording into this home folder: <b>laptop</b>, desk.")
+    shown = browser.get("/status/now").text
+    assert "&lt;b&gt;laptop&lt;/b&gt;, desk." in shown and "Not recording" not in shown
+    assert (part(own, "capture").verdict, part(own, "capture").value) == ("ok", "recording")
+    alive({"looked_ms": now() - 31_000})
+    assert (recording_indicator(own).kind, part(own, "capture").verdict) == ("warn", "bad")
+    alive()
+    light = recording_indicator(own)
+    assert light.word.startswith("REC 0") and light.detail.endswith("laptop</b>, desk.")
