@@ -123,6 +123,8 @@ def _read(response: http.client.HTTPResponse, content: bytes) -> dict[str, Any]:
         raise Refused(f"{why} ({document.get('code')})")
     if status == 429 or status >= 500 or status == 408:
         raise Unreachable(f"the server answers {status}: {why}", _seconds(response.headers["Retry-After"]))
+    if (code := document.get("code")) in ("unauthorized", "token_not_enough", "host_taken"):
+        why = f"no token for this machine ({code}); there, `recollect token add NAME --for ingest` makes one"
     raise NotLetIn(f"the server answers {status}: {why}")
 
 

@@ -213,6 +213,22 @@ def test_revoked_it_keeps_what_it_has_and_a_new_token_goes_on(served: Served, ho
     assert served.frames() == [("laptop", seen.capture_id)]
 
 
+def test_who_is_not_let_in_is_told_of_the_token_that_lets_a_machine_in(
+    served: Served, host: Host, tmp_path: Path
+) -> None:
+    """Not of the one that opens everything."""
+    other = Host(served, tmp_path / "desk", "desk")
+    other.sender.step()
+    tokens = {"host_taken": other.token, "token_not_enough": make_token(served.home.database, "read", "list")}
+    for code, token in {**tokens, "unauthorized": "revoked"}.items():
+        host.token = token
+        assert host.sender.step() >= 60.0
+        state = SenderState.read(host.data_dir.spool)
+        assert state is not None and f"no token for this machine ({code})" in state.problem
+        assert "`recollect token add NAME --for ingest`" in state.problem
+        assert "`recollect token`" not in state.problem
+
+
 def test_what_was_deleted_never_comes_back_from_a_spool(served: Served, host: Host) -> None:
     """Whoever moves first: what waits goes, and what was handed in before it was heard of is refused."""
     host.sender.step()

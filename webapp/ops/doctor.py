@@ -131,7 +131,8 @@ def check_sender(data_dir: DataDir) -> list[Check]:
     if not process_state.is_alive(daemon, now_ms()):
         return [Check("Handing in", "--", f"{sentence}; capture is not running", "Start it as before.")]
     if state.problem:
-        return [Check("Handing in", "!", f"{state.problem}; {sentence}", "It is tried again by itself.")]
+        mended = "Once that is mended, it goes on by itself."
+        return [Check("Handing in", "!", f"{state.problem}; {sentence}", mended)]
     if abs(state.skew_ms) > SKEW_SHOWN_MS:
         apart = f"the server's clock is {state.skew_ms / 1000:+.0f} s from this one"
         return [Check("Handing in", "!", f"{sentence}; {apart}", "Set the clock that is wrong.")]
