@@ -25,6 +25,8 @@ MAX_MESSAGE_CHARS = 8_000
 MAX_PROMPT_CHARS = 20_000
 """As whom a model speaks in one turn (`system_prompt`)."""
 MAX_NOTE_CHARS = 200
+NO_VOICE = 0
+"""`persona_id` of a turn for which nobody was chosen; None is where nothing was said of it."""
 ATTACHMENT_SOURCE = "attachments"
 """What a turn that was told of files names among its sources."""
 

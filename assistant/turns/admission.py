@@ -9,7 +9,7 @@ from assistant.context.background import PreparedContext, prepare
 from assistant.context.packs import ContextRequest
 from assistant.core.errors import TurnRefused, UnknownChat
 from assistant.core.models import PATIENCE_S, AnyModel
-from assistant.core.records import MAX_MESSAGE_CHARS, MAX_NOTE_CHARS, MAX_PROMPT_CHARS, TurnRequest
+from assistant.core.records import MAX_MESSAGE_CHARS, MAX_NOTE_CHARS, MAX_PROMPT_CHARS, NO_VOICE, TurnRequest
 from assistant.core.strings import PROMPTS
 from assistant.core.texts import answer_language, estimate_tokens
 from assistant.turns import anchor_facts, attachments, scope
@@ -179,6 +179,8 @@ def resolve_voice(database: Database, request: TurnRequest) -> Voice:
             raise TurnRefused("invalid_system_prompt", "system_prompt", _(sentence, number=limit))
     if override and override.strip():
         return Voice(override, None, note)
+    if request.persona_id == NO_VOICE:
+        return Voice(NEUTRAL, None, note)
     persona = _persona(database, request)
     if persona is not None:
         return Voice(persona.system_prompt, persona, note)

@@ -60,7 +60,9 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
     chat_id = plan.chat_id
     if chat_id is None:
         anchored = plan.about.anchored if plan.about else None
-        chat_id = conversations.create(database, plan.message, now_ms, plan.voice.identity, anchored)
+        # A note is for one turn: only who amends is told that it stays.
+        identity = plan.voice.identity if plan.request.amend else plan.voice.words
+        chat_id = conversations.create(database, plan.message, now_ms, identity, anchored)
     # Where only tools look, what they show tells the time.
     is_timed = plan.mode != "agent" or plan.has_range
     try:

@@ -168,6 +168,24 @@ def test_every_turn_of_the_page_names_the_active_persona(
     assert "In &lt;b&gt;rhyme&lt;/b&gt;." in page and "<b>rhyme" not in page
 
 
+@pytest.mark.parametrize("begun_by", ["", "1"])
+def test_no_voice_is_nobody_and_a_note_does_not_come_back(
+    app: Flask, browser: Actor, stub: StubModel, begun_by: str, spoken: Callable[..., str]
+) -> None:
+    """Whoever began the chat, and whoever is active; also where a program goes on with it."""
+    form = {
+        "csrf_token": csrf_of(app, browser), "message": "What did I do?", "model": "stub", "when": "custom",
+        "from_ms": str(NOON_MS), "to_ms": str(NOON_MS + 60_000), "persona_id": begun_by,
+    }  # fmt: skip
+    stub.reply({"answer_md": "Nothing.", "evidence": []}).reply({"answer_md": "Nothing.", "evidence": []})
+    assert browser.post("/chat", data={**form, "style_note": "In rhyme."}).status_code == 303
+    words = BUILT_IN["assistant"].system_prompt if begun_by else NEUTRAL
+    assert wait_for(stub, 1) == f"{words}\n\nIn rhyme."
+    assert browser.post("/chat/1", data={**form, "persona_id": ""}).status_code == 303
+    assert wait_for(stub, 2) == NEUTRAL
+    assert spoken(chat_id=1) == words
+
+
 def wait_for(stub: StubModel, requests: int) -> str:
     """The identity of the request of this number, once it is there."""
     deadline = time.monotonic() + 60

@@ -12,7 +12,7 @@ from werkzeug.wrappers import Response
 from assistant.context import session_closing
 from assistant.context.background import VERSION
 from assistant.core.errors import TimeRangeRequired, TurnRefused, UnknownChat
-from assistant.core.records import MAX_MESSAGE_CHARS, TurnFilters, TurnRequest
+from assistant.core.records import MAX_MESSAGE_CHARS, NO_VOICE, TurnFilters, TurnRequest
 from assistant.turns.live import LiveTurn
 from store.chats import conversations
 from store.chats.records import Chat
@@ -203,7 +203,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         filters=TurnFilters(app_name=form.get("app", "").strip() or None),
         model=form.get("model") or None,
         system_prompt=form.get("system_prompt", "").replace("\r\n", "\n"),
-        persona_id=number(form, "persona_id"),
+        persona_id=NO_VOICE if form.get("persona_id") == "" else number(form, "persona_id"),
         style_note=form.get("style_note", "").replace("\r\n", "\n"),
         session_id=number(form, "session_id"),
         without=tuple(int(text) for text in form.getlist("without") if text.isdecimal() and len(text) < 19),
