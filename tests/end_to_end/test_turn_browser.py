@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from simple_websocket import Client
 
 from assistant.core.records import DeltaEvent
-from store.chats import conversations
+from store.chats import conversations, personas
 from store.sources import entities
 from tests.end_to_end.programs import PATIENCE_S, eventually
 from tests.end_to_end.talk_site import Talk, TalkSite, talk, talk_site
@@ -387,3 +387,20 @@ def _socket(site: TalkSite) -> Client:
     client.send("?")
     assert json.loads(client.receive(timeout=PATIENCE_S))["type"] == "refused"
     return client
+
+
+def test_a_chat_that_is_gone_back_to_shows_who_speaks_and_answers_now(visitor: Talk, site: TalkSite) -> None:
+    page = visitor.go("/chat")
+    pickers = page.locator("select[name=persona_id]"), page.locator("select[name=model]")
+    with page.expect_response("**/personas/active"):
+        pickers[0].select_option("")
+    pickers[1].select_option("extractive")
+    page.fill("#message", "What did")
+    page.locator("a", has_text="Voices").first.click()
+    page.wait_for_url("**/personas/*")
+    journal = next(each for each in personas.list_personas(site.database) if each.builtin == "journal")
+    personas.activate(site.database, journal.id)
+    page.go_back()
+    expect(page.locator("#message")).to_have_value("What did")
+    expect(pickers[0]).to_have_value(str(journal.id))
+    expect(pickers[1]).to_have_value("stub")
