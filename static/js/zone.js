@@ -33,6 +33,7 @@ function doubt(chip) {
     : Math.abs(skew) > MAX_SKEW_MS ? t('clock differs by %(number)s min', { number: Math.round(Math.abs(skew) / 60000) }) : ''
   if (!words) return
   chip.classList.add('doubtful')
+  chip.classList.remove('unscripted')
   chip.append(` – ${words}`)
 }
 

@@ -27,8 +27,9 @@ from assistant.turns.live import LiveTurns
 from store.core import times
 from store.core.database import Database
 from store.core.paths import DataDir
-from store.core.preferences import host_zone, utc_offset_min, zone_named
+from store.core.preferences import day_clock, host_zone, utc_offset_min, zone_named
 from store.core.settings import Settings
+from store.frames import frames
 from store.frames.media import Media
 from store.spool.queue import Spool
 
@@ -89,6 +90,15 @@ class Viewer:
         moments = (self.now_ms, self.now_ms + _HALF_YEAR_MS)
         own, host = (any(utc_offset_min(ms, zone) for ms in moments) for zone in (self.zone, host_zone()))
         return self.zone_origin == "browser" and host and not own
+
+    def zone_goes_without_saying(self, ms: int) -> bool:
+        """Whether this machine, the days of the home and the frame nearest to a moment have this clock."""
+        database, moments = services().database, (self.now_ms, self.now_ms + _HALF_YEAR_MS)
+        zones = (self.zone, host_zone(), day_clock(database).zone)
+        lived = frames.nearest(database, ms)
+        return len({tuple(utc_offset_min(at, zone) for at in moments) for zone in zones}) == 1 and (
+            lived is None or lived.utc_offset_min in (None, utc_offset_min(lived.captured_ms, self.zone))
+        )
 
     @property
     def calendar(self) -> Calendar:

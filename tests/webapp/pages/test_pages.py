@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from flask import Flask
@@ -754,6 +755,27 @@ def test_theme_and_zone_are_kept_in_the_browser(app: Flask, visitor: Actor) -> N
     html = page(visitor, "/search")
     assert '<html lang="en" data-theme="dark">' in html and "(UTC+01:00)" in html
     assert visitor.post("/settings/display", data={**form, "zone": "../etc"}).status_code == 422
+
+
+def test_the_zone_stands_beside_times_only_where_clocks_differ(
+    visitor: Actor, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_drawn() -> bool:
+        chip = re.search(r'<a class="chip zone[^>]*', page(visitor, "/search"))
+        return "unscripted" not in (chip or [""])[0]
+
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    assert is_drawn()  # the browser is in Shanghai
+    monkeypatch.setenv("TZ", "Asia/Singapore")
+    assert not is_drawn()  # another name of the same clock
+    store_frame(database, data_dir, utc_offset_min=8 * 60)
+    assert not is_drawn()
+    store_frame(database, data_dir, NOON_MS + 60_000, utc_offset_min=60)  # recorded on a journey
+    assert is_drawn()
+    store_frame(database, data_dir, NOON_MS + 120_000)  # imported, of no known zone
+    assert not is_drawn()
+    preferences.choose_day_clock(database, preferences.DayClock(ZoneInfo("Europe/Berlin")))
+    assert is_drawn()
 
 
 # -- templates ------------------------------------------------------------------------------
