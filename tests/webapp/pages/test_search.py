@@ -132,6 +132,22 @@ def test_a_run_of_look_alikes_is_one_card(visitor: Actor, shoot: Shoot) -> None:
     assert re.search(r"20:00</time>–<time[^>]*>20:16", html)
 
 
+def test_the_best_come_in_order_and_days_stand_together_only_by_time(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    day = 24 * 60
+    kept, other = "retention retention retention\nof days", "\n".join(f"another line {n}" for n in range(40))
+    shoot(0, kept)
+    shoot(day, f"retention\n{other}")
+    shoot(day + 60, kept.replace("days", "weeks"))
+
+    def listed(sort: str) -> list[str]:
+        html = page(visitor, f"/search?q=retention&sort={sort}")
+        return re.findall(r"<h2>(?:Fri|Sat)|<strong>(?:[A-Z][a-z]{2} \d+ [A-Z][a-z]{2} )?<time", html)
+
+    best = ["<strong>Sat 21 Nov <time", "<strong>Fri 20 Nov <time", "<strong>Sat 21 Nov <time"]
+    assert listed("best") == best == listed("")
+    assert listed("new") == ["<h2>Sat", "<strong><time", "<strong><time", "<h2>Fri", "<strong><time"]
+
+
 def test_what_is_near_is_shown_beneath_where_no_frame_has_the_words(
     visitor: Actor,  # noqa: F811
     shoot: Shoot,  # noqa: F811

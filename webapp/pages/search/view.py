@@ -1,4 +1,4 @@
-"""What the search page draws: hits by day, with the words drawn on each picture."""
+"""What the search page draws: hits by rank or by day, with the words drawn on each picture."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Cards of one local day, or with the key `NEAR` those near in meaning; a later page is told the key."""
+    """Cards of one local day, with the key "" those in order of rank, or with `NEAR` those near in meaning; a
+    later page is told the key.
+    """
 
     key: str
     on: date | None
@@ -108,7 +110,7 @@ def page(
     is_empty = not found.total and not asked.after
     spellings, widenings = alternatives(database, asked) if is_empty else ([], [])
     cards = _cards(database, asked, found)
-    groups = _grouped(cards, viewer, last_group)
+    groups = _grouped(cards, viewer, last_group, is_ranked=found.strategy.startswith("bm25"))
     has_words = found.words.tree is not None
     next_address = None
     if found.next_cursor:
@@ -193,15 +195,21 @@ def _marked(text: str | None, parsed: Query) -> Markup:
     return markdown.highlight(text or "", spans(text or "", parsed))
 
 
-def _grouped(cards: Iterable[tuple[Card, bool]], viewer: Viewer, last_group: str) -> list[Group]:
-    """Cards by day, first the day with the first of them: by relevance that of the best."""
+def _grouped(
+    cards: Iterable[tuple[Card, bool]], viewer: Viewer, last_group: str, *, is_ranked: bool
+) -> list[Group]:
+    """Cards as they are in order: by rank one after the other, by time those of a day together."""
     by_key: dict[str, list[Card]] = {}
     for card, is_near in cards:
-        key = NEAR if is_near else viewer.day_of(card.frame.captured_ms).date.isoformat()
+        on = "" if is_ranked else viewer.day_of(card.frame.captured_ms).date.isoformat()
+        key = NEAR if is_near else on
         by_key.setdefault(key, []).append(card)
     return [
         Group(
-            key, None if key == NEAR else date.fromisoformat(key), not n and key == last_group, tuple(group)
+            key,
+            None if key in ("", NEAR) else date.fromisoformat(key),
+            not n and key == last_group,
+            tuple(group),
         )
         for n, (key, group) in enumerate(by_key.items())
     ]
