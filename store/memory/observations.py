@@ -110,6 +110,13 @@ def between(database: Database, start_ms: int, end_ms: int, limit: int = 500) ->
         )
 
 
+def places(database: Database, start_ms: int, end_ms: int) -> frozenset[str]:
+    """The places of what began in ``[start_ms, end_ms)``."""
+    told = "select distinct place from observations where start_ms >= ? and start_ms < ?"
+    with database.read() as connection:
+        return frozenset(place for (place,) in connection.execute(told, (start_ms, end_ms)))
+
+
 def of_hour(database: Database, hour: int) -> list[Observation]:
     """The observations that were derived from one clock hour, by their begin."""
     with database.read() as connection:

@@ -16,7 +16,7 @@ from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.memory import episodes, observations
 from store.memory.episodes import Episode
-from store.memory.observations import Fact
+from store.memory.observations import HOUR_MS, Fact
 from store.ocr import readings
 from store.ocr.readings import Box
 from store.spool.queue import NO_APPS
@@ -35,6 +35,9 @@ _HOURS = 8, 18
 _MOST_ROWS = 20
 """The longest episodes of a day have a row each and the others fold: a day is two screens at most."""
 _MOST_APPS = 8
+_MOST_NAMED = 3
+"""What a line of a day's summary names; a day with fewer episodes has none."""
+_WEEK_MS = 7 * 24 * HOUR_MS
 _MOST_QUOTES = 6
 _MOST_SHOTS = 4
 _PIECE_PX = 96, 56
@@ -61,6 +64,11 @@ class EpisodeRow:
     @property
     def start_ms(self) -> int:
         return self.episode.start_ms
+
+    @property
+    def name(self) -> str:
+        """What was open: never a line of it, which may say anything."""
+        return self.title if "title" in self.episode.lead.edited or self.title[:1] != "“" else self.where
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,19 @@ class DayCell:
 
 
 @dataclass(frozen=True, slots=True)
+class DayLines:
+    """A day summed up: what was open longest in all and for how long, first, last, at a stretch, and what was
+    not open in the week before, where that is known.
+    """
+
+    most: tuple[tuple[EpisodeRow, int], ...]
+    first: EpisodeRow
+    last: EpisodeRow
+    longest: EpisodeRow
+    new: tuple[EpisodeRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DayPage:
     """What is known of a day. `first_ms` and `last_ms` bound what was recorded or else imported, None for
     nothing; `running` is the last window where no episode tells of it yet.
@@ -114,6 +135,7 @@ class DayPage:
     last_ms: int | None
     running: Run | None
     totals: tuple[tuple[Total, str, float], ...]  # (total, class, percent of the longest)
+    lines: DayLines | None
     earlier: date | None
     later: date | None
 
@@ -157,8 +179,30 @@ def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = Fa
         and all(each.end_ms <= line.runs[-1].start_ms for each in done)
         else None,
         totals=tuple(_spent(line.totals.by_app[:_MOST_APPS], slots)),
+        lines=_lines(drawn, observations.places(database, day.start_ms - _WEEK_MS, day.start_ms)),
         earlier=who.date_of(earlier),
         later=who.date_of(later),
+    )
+
+
+def _lines(drawn: Sequence[EpisodeRow], earlier: frozenset[str]) -> DayLines | None:
+    """None where too little is named that took time."""
+    named = [
+        row for row in drawn if row.episode.lead.app_name not in (None, *NO_APPS) and row.episode.active_ms
+    ]
+    named.sort(key=lambda row: row.episode.active_ms, reverse=True)
+    if len(named) < _MOST_NAMED:
+        return None
+    by_name: dict[tuple[str, str], list[EpisodeRow]] = {}
+    for row in named:
+        by_name.setdefault((row.name, row.where), []).append(row)
+    spent = [(rows[0], sum(row.episode.active_ms for row in rows)) for rows in by_name.values()]
+    return DayLines(
+        tuple(sorted(spent, key=lambda each: each[1], reverse=True)[:_MOST_NAMED]),
+        min(named, key=lambda row: row.start_ms),
+        max(named, key=lambda row: row.episode.end_ms),
+        named[0],
+        tuple(row for row, _ in spent if earlier and row.episode.lead.place not in earlier)[:_MOST_NAMED],
     )
 
 
