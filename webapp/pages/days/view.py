@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any
 
 from store.core import times
 from store.core.database import Database
@@ -36,7 +37,6 @@ _MOST_ROWS = 20
 """The longest episodes of a day have a row each and the others fold: a day is two screens at most."""
 _MOST_APPS = 8
 _MOST_NAMED = 3
-"""What a line of a day's summary names; a day with fewer episodes has none."""
 _WEEK_MS = 7 * 24 * HOUR_MS
 _MOST_QUOTES = 6
 _MOST_SHOTS = 4
@@ -107,19 +107,6 @@ class DayCell:
 
 
 @dataclass(frozen=True, slots=True)
-class DayLines:
-    """A day summed up: what was open longest in all and for how long, first, last, at a stretch, and what was
-    not open in the week before, where that is known.
-    """
-
-    most: tuple[tuple[EpisodeRow, int], ...]
-    first: EpisodeRow
-    last: EpisodeRow
-    longest: EpisodeRow
-    new: tuple[EpisodeRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class DayPage:
     """What is known of a day. `first_ms` and `last_ms` bound what was recorded or else imported, None for
     nothing; `running` is the last window where no episode tells of it yet.
@@ -135,7 +122,7 @@ class DayPage:
     last_ms: int | None
     running: Run | None
     totals: tuple[tuple[Total, str, float], ...]  # (total, class, percent of the longest)
-    lines: DayLines | None
+    lines: dict[str, Any]
     earlier: date | None
     later: date | None
 
@@ -185,25 +172,19 @@ def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = Fa
     )
 
 
-def _lines(drawn: Sequence[EpisodeRow], earlier: frozenset[str]) -> DayLines | None:
-    """None where too little is named that took time."""
-    named = [
-        row for row in drawn if row.episode.lead.app_name not in (None, *NO_APPS) and row.episode.active_ms
-    ]
-    named.sort(key=lambda row: row.episode.active_ms, reverse=True)
-    if len(named) < _MOST_NAMED:
-        return None
-    by_name: dict[tuple[str, str], list[EpisodeRow]] = {}
+def _lines(drawn: Sequence[EpisodeRow], earlier: frozenset[str]) -> dict[str, Any]:
+    """What `days/_lines.html` draws of a day: all that took time under a name, the longest first, and of it
+    the most in all, and what was not there earlier, where that is known.
+    """
+    timed = sorted((row for row in drawn if row.episode.active_ms), key=lambda row: -row.episode.active_ms)
+    named = [row for row in timed if row.episode.lead.app_name not in (None, *NO_APPS)]
+    longest = {(row.name, row.where): row for row in reversed(named)}
+    spent = Counter[tuple[str, str]]()
     for row in named:
-        by_name.setdefault((row.name, row.where), []).append(row)
-    spent = [(rows[0], sum(row.episode.active_ms for row in rows)) for rows in by_name.values()]
-    return DayLines(
-        tuple(sorted(spent, key=lambda each: each[1], reverse=True)[:_MOST_NAMED]),
-        min(named, key=lambda row: row.start_ms),
-        max(named, key=lambda row: row.episode.end_ms),
-        named[0],
-        tuple(row for row, _ in spent if earlier and row.episode.lead.place not in earlier)[:_MOST_NAMED],
-    )
+        spent[row.name, row.where] += row.episode.active_ms
+    new = [longest[key] for key in spent if earlier and longest[key].episode.lead.place not in earlier]
+    most = [(longest[key], total_ms) for key, total_ms in spent.most_common(_MOST_NAMED)]
+    return {"named": named, "most": most, "new": new[:_MOST_NAMED]}
 
 
 def _spent(totals: Sequence[Total], slots: Mapping[str, int | None]) -> Iterator[tuple[Total, str, float]]:

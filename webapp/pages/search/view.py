@@ -76,9 +76,12 @@ class Group:
     """
 
     key: str
-    on: date | None
     is_continued: bool
     cards: tuple[Card, ...]
+
+    @property
+    def on(self) -> date | None:
+        return None if self.key in ("", NEAR) else date.fromisoformat(self.key)
 
     @property
     def frames(self) -> int:
@@ -201,17 +204,11 @@ def _grouped(
     """Cards as they are in order: by rank one after the other, by time those of a day together."""
     by_key: dict[str, list[Card]] = {}
     for card, is_near in cards:
-        on = "" if is_ranked else viewer.day_of(card.frame.captured_ms).date.isoformat()
-        key = NEAR if is_near else on
+        key = "" if is_ranked else viewer.day_of(card.frame.captured_ms).date.isoformat()
+        key = NEAR if is_near else key
         by_key.setdefault(key, []).append(card)
     return [
-        Group(
-            key,
-            None if key in ("", NEAR) else date.fromisoformat(key),
-            not n and key == last_group,
-            tuple(group),
-        )
-        for n, (key, group) in enumerate(by_key.items())
+        Group(key, not n and key == last_group, tuple(group)) for n, (key, group) in enumerate(by_key.items())
     ]
 
 
