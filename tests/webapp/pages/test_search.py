@@ -148,6 +148,12 @@ def test_the_best_come_in_order_and_days_stand_together_only_by_time(visitor: Ac
     assert listed("new") == ["<h2>Sat", "<strong><time", "<strong><time", "<h2>Fri", "<strong><time"]
 
 
+def test_a_run_over_midnight_tells_the_day_that_it_began(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    for minute in (236, 240, 244):
+        shoot(minute)
+    assert "Fri 20 Nov 23:56 – 00:04" in words(page(visitor, "/search?q=retention"))
+
+
 def test_what_is_near_is_shown_beneath_where_no_frame_has_the_words(
     visitor: Actor,  # noqa: F811
     shoot: Shoot,  # noqa: F811
