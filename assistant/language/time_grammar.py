@@ -123,7 +123,7 @@ def _rolling(used: list[Piece]) -> Piece | None:
 
 def _ago(used: list[Piece], sign: int = 1) -> Piece | None:
     """So long before now, or with the other `sign` after it."""
-    amount, unit = _value(used, "V")
+    amount, unit = _value(used, "V") or (1.0, _value(used, "U"))
     if unit in ("second", "minute", "hour", "quarter_hour"):
         return _spans("ago" if sign > 0 else "ahead", used, amount=amount, unit=unit)
     if not float(amount).is_integer() or not amount < 10_000:
@@ -132,6 +132,11 @@ def _ago(used: list[Piece], sign: int = 1) -> Piece | None:
     if unit in ("week", "fortnight"):
         return _day(used, weeks=count * (2 if unit == "fortnight" else 1), size="ago")
     return _day(used, **{f"{unit}s": count}) if unit in ("day", "month", "year") else None
+
+
+def _one_ago(used: list[Piece]) -> Piece | None:
+    """ "godzinę temu", "неделю назад", where a language leaves the one away; and not "weeks ago"."""
+    return _ago(used) if any(piece.kind == "U" and piece.is_weak for piece in used) else None
 
 
 def _value(used: Sequence[Piece], kinds: str) -> Any:
@@ -212,6 +217,8 @@ def _month(used: list[Piece]) -> list[Piece] | None:
     """Months that stand for themselves."""
     if len(used) == 1 and used[0].is_weak:
         return None
+    if any(piece.kind == "N" or piece.value == -1 for piece in used):
+        return [_spans("ahead", used)]
     return _each(used, "M", lambda piece: _day([piece], month=piece.value))
 
 
@@ -444,7 +451,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("5(?=[gf1]{0,2}[Ud])", _kind("n")),
     _rule("[nq]Y", _unit("year")),
     # hours as amounts, months as units, the words for tomorrow and morning
-    _rule("[Alp] n?[nq1] k|(n )?[lLpcN] k", _unit("hour")),
+    _rule("[Alp] n?[nq1] k|n?[nq1] k(?= a)|(n )?[lLpcN] k", _unit("hour")),
     _rule("[bcN]+[ms]", _back),
     _rule("(?<=[DWcRr])f{0,4}t", lambda used: _made("P", Point(part=PARTS["morning"]), used)),
     _rule("t", lambda used: _day(used, days=-1)),
@@ -454,12 +461,18 @@ _RULES: tuple[Rule, ...] = (
     _rule("1?[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
     _rule(
         "fn l U|c?n L U",
-        lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value),
+        lambda used: _spans(
+            "rolling" if _value(used, "lL") > 0 else "ahead",
+            used,
+            amount=float(_value(used, "n")),
+            unit=used[-1].value,
+        ),
     ),
     _rule("[bc]+ [UW]|[lc] [UW]|N[fg]{0,4}[UW]|c?pW|U [<] l|[UW] L|L [UW]|b+ U", _back),
     _rule("c P|lP|PL", _this_part),
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
-    _rule("V[aJ]|A V|V a|<V", _ago),
+    _rule("A V a|V[aJ]|A V|V a|<V", _ago),
+    _rule("U a|A U", _one_ago),
     _rule("JV|[lcN] K|[WP] < l", _as("%")),
     _rule("N V|V F [DW]", lambda used: _spans("ahead", used)),
     _rule("V w|VO|i[f]*V(?! g)", partial(_ago, sign=-1)),
@@ -474,7 +487,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
     _rule("D M|M[gfF,]{0,2}D", _written),
     _rule(
-        "[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|(?<=U[Fg])M|M [T&] M",
+        "[lcN] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|(?<=U[Fg])M|M [T&] M",
         _month,
     ),
     _rule("[MD] [T&] [MD]", _month),

@@ -84,7 +84,7 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)")
 _GLUED = re.compile(r"(\d{1,4})-?([a-z']+)")
 _HAN = re.compile(f"[{_HAN_RUN}]")
 _LETTER = re.compile("[a-z]")
-_TELLING_TIME = frozenset("DRtWMCU!")
+_TELLING_TIME = frozenset("DRtWMCUk!")
 _WORDS = re.compile(rf"[^\W\d_{_HAN_RUN}]+(?:-[^\W\d_{_HAN_RUN}]+)*")
 _LAST_HOUR = (Span("rolling", amount=1, unit="hour"),)
 
@@ -123,10 +123,14 @@ class _Lexer:
     def _words(self, chunks: list[re.Match[str]], is_start: bool) -> tuple[int, list[Piece]]:
         """(chunks used, pieces): the longest entry that begins here, or what the one chunk holds."""
         word, start = chunks[0][0], chunks[0].start()
+        elided = word.find("'") + 1  # "l'anno scorso"
         for count in range(len(chunks), 1, -1):
-            entry = self.latin.get(" ".join(chunk[0] for chunk in chunks[:count]))
+            phrase = " ".join([chunk[0] for chunk in chunks[:count]])
+            entry = self.latin.get(phrase) or (elided and self.latin.get(phrase[elided:]))
             if entry:
-                return count, [self._entry(entry, start, chunks[count - 1].end(), is_start)]
+                at = 0 if phrase in self.latin else elided
+                named = self._entry(entry, start + at, chunks[count - 1].end(), is_start)
+                return count, [*self._known(word[:at], start, is_start), named]
         bare = word.rstrip(".'-") or word
         made = self._known(word, start, is_start)
         if made or bare == word:
@@ -142,8 +146,8 @@ class _Lexer:
         if entry:
             return [self._entry(entry, start, start + len(word), is_start)]
         shape = _shape(word, self.language)
-        if shape:
-            return [Piece(*shape, start, start + len(word))]
+        if shape:  # a number may be a clock time, where nobody knows the words for "at" and "between"
+            return [Piece(*shape, start, start + len(word), not words_of(self.language))]
         glued = _GLUED.fullmatch(word)
         if glued:  # "30min", "3ish"
             entry = self.latin.get(glued[2])
@@ -172,9 +176,13 @@ class _Lexer:
         """Two words that are both known, with at most a mark between them."""
         found = []
         for word, at in ((first, start), (last, self.normal.index(last, start + len(first)))):
-            kind, value, is_weak = self.latin.get(word) or (
-                *(_shape(word, self.language) or ("", None)),
-                False,
+            kind, value, is_weak = (
+                self.latin.get(word)
+                or self.latin.get(word.rstrip("'"))
+                or (
+                    *(_shape(word, self.language) or ("", None)),
+                    False,
+                )
             )
             if not kind:
                 return []
@@ -317,22 +325,26 @@ def _language_of(text: str) -> str:
     others = {language for word in words for language in languages_by_word().get(word, ())}
     times, small = _told(words, best)
     # A name may be a day somewhere ("Anna" is Friday in Turkmen): a small word has to stand beside it.
+    told = small_words.languages_of(head)
     likely = {
         of: counts
-        for of in sorted(others | set(small_words.languages_of(head)))
-        if (counts := _told(words, of))[0] > times
-        and sum(counts) >= times + small
+        for of in sorted(others.union(told))
+        if ((counts := _told(words, of))[0] > times or (counts[0] == times and best not in told))
+        and sum(counts) >= times + small + (counts[0] == times)
         and (counts[1] or not _LETTER.search(head))
     }
-    return max(likely, key=lambda of: (likely[of][0], sum(likely[of])), default=best)
+    return max(likely, key=lambda of: (likely[of][0], sum(likely[of]), of in told), default=best)
 
 
 def _told(words: set[str], language: str) -> tuple[int, int]:
     """(words of time, small words) of a language among some words."""
     entries = _words_of(language)
     small = {word for word in words if entries.get(word, "x")[0] not in _TELLING_TIME and word in entries}
+    short = {word for word in words if entries.get(word, "x")[::2] == ("W", True)}  # "do"
     times = {
-        word for word in words - small if word in entries or language in languages_by_word().get(word, ())
+        word
+        for word in words - small - short
+        if word in entries or language in languages_by_word().get(word, ())
     }
     return len(times), len(small)
 

@@ -131,7 +131,7 @@ def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
     if piece.kind == "P" and not _is_spaceless(row, at):
         return before in "fi@jc" and not piece.is_weak
     if piece.is_weak and not (piece.kind == "Z" and "D" in kinds):
-        return before in _PLAIN and behind in _PLAIN
+        return before in _PLAIN and (behind in _PLAIN or (before == "@" and piece.kind == "C"))
     if piece.kind == "C":
         return bool(point.clock.half) or before not in "xX"  # "room 12:30"
     if piece.kind == "D" and point.date.size is None and not point.date.is_relative:
@@ -164,7 +164,9 @@ _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
 _LEFT = r"(?:[h%RPCDZWMVr/JOL]|(?<=[@~<>SBF])n|(?<=&)[qK]|n[Tp]n?)"
 _AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
 _BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
-_APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C")
+_APART = re.compile(
+    "(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C|0(?![xXU])"
+)
 _REACH = 20  # pieces
 
 
@@ -174,7 +176,8 @@ def _unread(row: Sequence[Piece], at: int, others: Sequence[int]) -> tuple[int, 
     They stand right beside it, or anywhere but before the noun that they tell more of ("the Christmas
     list"), or are times of their own (`others`).
     """
-    kinds, first = letters(row), max(0, at - _REACH)
+    weak = [each._replace(kind="0") if each.kind == "n" and each.is_weak else each for each in row]
+    kinds, first = letters(weak), max(0, at - _REACH)
     after, before = _AFTER.match(kinds, at + 1), _BEFORE.search(kinds[first:at])
     if after:
         left = after.span()

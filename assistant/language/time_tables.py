@@ -2,7 +2,8 @@
 
 Those of six languages stand in ``time_words.toml``. Names of months and weekdays come from CLDR, and so do
 the few words of other languages: days, weeks, months and years relative to today stand in
-``relative_times.json``, from its package of dates (npm: cldr-dates-modern 45). A kind is one letter, so that
+``relative_times.json``, from its package of dates (npm: cldr-dates-modern 45), and the numbers up to twelve
+from that of spelled numbers (npm: cldr-rbnf 48.2). A kind is one letter, so that
 the rules of `time_grammar` can be patterns over letters.
 """
 
@@ -79,43 +80,52 @@ def from_cldr(language: str) -> dict[str, Entry]:
     locale, entries = Locale(language), dict[str, Entry]()
     for field, phrases in _relative()[language].items():
         for back, phrase in phrases.items():
-            entries[folded(phrase)] = "D", _relative_day(field, int(back)), False
+            words = phrase.split() if field == "number" else [phrase]
+            entries |= {folded(word): _relative_entry(field, int(back)) for word in words}
+    ago = _ago(locale)
     for context in ("format", "stand-alone"):
         names = [(folded(name), "W", number) for number, name in locale.days[context]["wide"].items()]
         names += [(folded(name), "M", number) for number, name in locale.months[context]["wide"].items()]
         entries |= {name: (kind, number, False) for name, kind, number in names}
-        for period, name in locale.day_periods.get(context, {}).get("wide", {}).items():
-            part = PARTS.get(period.rstrip("12"))
-            entries |= {folded(name): ("P", Point(part=part), False)} if part else {}
+        for periods in locale.day_periods.get(context, {}).values():
+            named = ((folded(name), PARTS.get(period.rstrip("12"))) for period, name in periods.items())
+            entries |= {
+                name: ("P", Point(part=part), False) for name, part in named if part and name not in ago
+            }
     # As they are said, which may be another case than the name: "в эту среду" beside "среда".
     for number, field in enumerate(_WEEKDAYS):
         name, said = folded(locale.days["stand-alone"]["wide"][number]), _relative()[language][field]["0"]
         forms = (word for word in folded(said).split() if word[:3] == name[:3])
         entries |= {form: ("W", number, False) for form in forms}
-    return others(language) | _ago(locale) | {word: each for word, each in entries.items() if word}
+    known = {word: each for word, each in entries.items() if word}
+    return others(language) | ago | known | _table(language)
 
 
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-def _relative_day(field: str, back: int) -> Point:
+def _relative_entry(field: str, back: int) -> Entry:
+    if field == "number":
+        return ("1" if back == 1 else "n"), back, False
     if field not in _WEEKDAYS:
-        return Point(Date(**{f"{field}s": back}))  # type: ignore[arg-type]
+        return "D", Point(Date(**{f"{field}s": back})), False  # type: ignore[arg-type]
     weekday = _WEEKDAYS.index(field)
-    return Point(Date(weekday=weekday, is_last=True) if back == 1 else Date(weekday=weekday, weeks=back))
+    day = Date(weekday=weekday, is_last=True) if back == 1 else Date(weekday=weekday, weeks=back)
+    return "D", Point(day), False
 
 
 def _ago(locale: Any) -> dict[str, Entry]:
-    """The units of "3 days ago", and the word that stands before or behind all of them."""
+    """The units of "3 days ago", weak where it is one, and the words that stand before and behind them."""
     entries: dict[str, Entry] = {}
     for unit in ("minute", "hour", "day", "week", "month", "year"):
-        for pattern in locale._data["date_fields"].get(unit, {}).get("past", {}).values():
-            before, _, behind = folded(pattern).partition("{0}")
-            words = behind.split()
-            if before.strip():
-                entries |= {before.strip(): ("A", None, False), " ".join(words): ("U", unit, False)}
-            elif len(words) > 1:
-                entries |= {words[0]: ("U", unit, False), " ".join(words[1:]): ("a", None, False)}
+        units = locale._data["unit_patterns"].get(f"duration-{unit}", {}).get("long", {})
+        past = locale._data["date_fields"].get(unit, {}).get("past", {})
+        for count, pattern in (*units.items(), *past.items()):
+            before, _, behind = folded(pattern).replace("{0} de ", "{0} ").partition("{0}")
+            said, _, ago = behind.strip().partition(" ")
+            entries |= {said: ("U", unit, count == "one")} if said else {}
+            entries |= {before.strip(): ("A", None, False)} if before.strip() else {}
+            entries |= {ago: ("a", None, False)} if ago else {}
     return entries
 
 
@@ -161,7 +171,7 @@ def _table(language: str) -> dict[str, Entry]:
 
 def words_of(table: str) -> dict[str, str]:
     """A table of ``time_words.toml``: of a language, or of the letters of its keys."""
-    return _document()[table]
+    return _document().get(table, {})
 
 
 @cache

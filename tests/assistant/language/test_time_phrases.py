@@ -287,6 +287,14 @@ def test_every_moment_lies_in_today(day: int, minute: int, day_start_min: int) -
         ("Что я делал в среду?", 18, 18),
         ("Mitä tein viime viikolla?", 9, 15),
         ("Wat heb ik 3 dagen geleden gedaan?", 17, 17),
+        ("Wat heb ik twee dagen geleden gedaan?", 18, 18),
+        ("Vad läste jag för tre dagar sedan?", 17, 17),
+        ("Что я читал 3 дня назад?", 17, 17),
+        ("Что я читал неделю назад?", 9, 15),
+        ("Mitä luin viikko sitten?", 9, 15),
+        ("Cosa ho scritto dall'altro ieri?", 18, 20),
+        ("Cosa ho letto nell'ultima settimana?", 9, 15),
+        ("Què vaig llegir l'últim dilluns?", 16, 16),
         ("O que fiz na semana passada?", 9, 15),
         ("어제 무엇을 읽었나요?", 19, 19),
         ("11월 13일에 뭐라고 했어?", 13, 13),
@@ -303,6 +311,56 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
     assert isinstance(found, Found)
     ends = (datetime.fromtimestamp(each / 1000, SHANGHAI.zone) for each in (found.start_ms, found.end_ms - 1))
     assert [end.day for end in ends] == [first, last]
+
+
+@for_each(
+    ("question", "start", "end"),
+    [
+        ("Wat heb ik gisteren tussen 9 en 11 gelezen?", "19T09:00", "19T11:00"),
+        ("Co jsem četl včera od 9 do 11?", "19T09:00", "19T11:00"),
+        ("O que li ontem das 9 às 11 horas?", "19T09:00", "19T11:00"),
+        ("Què vaig llegir ahir entre les 3 i les cinc?", "19T15:00", "19T17:00"),
+        ("Hva leste jeg i går mellom ni og elleve?", "19T09:00", "19T11:00"),
+        ("O que li ontem à tarde?", "19T12:00", "19T18:00"),
+        ("Co jsem četl včera odpoledne?", "19T12:00", "19T18:00"),
+        ("Wat las ik een uur geleden?", "20T16:58", "20T17:08"),
+        ("O que li há uma hora?", "20T16:58", "20T17:08"),
+        ("Was habe ich gestern um 9 Uhr gelesen?", "19T08:55", "19T09:05"),
+    ],
+)
+def test_times_of_day_are_told_in_other_languages(question: str, start: str, end: str) -> None:
+    found = in_message(question, SHANGHAI)
+    assert isinstance(found, Found)
+    assert [ms(f"2026-11-{each}+08:00") for each in (start, end)] == [found.start_ms, found.end_ms]
+
+
+@for_each(
+    "question",
+    ["Mitä luin eilen 9 ja 11 välillä?", "Dün 9 ile 11 arasında ne okudum?", "Što sam radio jučer oko 9?"],
+)
+def test_a_number_that_may_be_a_clock_time_is_named_where_no_words_for_times_of_day_are_known(
+    question: str,
+) -> None:
+    found = in_message(question, SHANGHAI)
+    assert isinstance(found, Refusal)
+    assert (found.problem, found.phrase[:1]) == ("unread", "9")
+
+
+@for_each(
+    "question",
+    [
+        "À quelle heure vient Léa mardi prochain ?",
+        "Qu'ai-je la semaine prochaine ?",
+        "¿Qué tengo el lunes próximo?",
+        "¿Qué hay el mes que viene?",
+        "Was passiert nächsten Mai?",
+        "les trois prochains jours",
+    ],
+)
+def test_a_time_that_is_next_lies_ahead_wherever_the_word_stands(question: str) -> None:
+    found = in_message(question, SHANGHAI)
+    assert isinstance(found, Refusal)
+    assert found.problem == "future"
 
 
 @for_each(
