@@ -134,11 +134,6 @@ def _ago(used: list[Piece], sign: int = 1) -> Piece | None:
     return _day(used, **{f"{unit}s": count}) if unit in ("day", "month", "year") else None
 
 
-def _one_ago(used: list[Piece]) -> Piece | None:
-    """ "godzinę temu", "неделю назад", where a language leaves the one away; and not "weeks ago"."""
-    return _ago(used) if any(piece.kind == "U" and piece.is_weak for piece in used) else None
-
-
 def _value(used: Sequence[Piece], kinds: str) -> Any:
     return next((piece.value for piece in used if piece.kind in kinds), None)
 
@@ -459,20 +454,16 @@ _RULES: tuple[Rule, ...] = (
     _rule("n3", _unit("hour")),
     _rule("(?<!k)nu(?=[JO2])|p nu", _unit("minute")),
     _rule("1?[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
+    _rule("n L U", lambda used: _spans("ahead", used) if used[1].value < 0 else None),
     _rule(
         "fn l U|c?n L U",
-        lambda used: _spans(
-            "rolling" if _value(used, "lL") > 0 else "ahead",
-            used,
-            amount=float(_value(used, "n")),
-            unit=used[-1].value,
-        ),
+        lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value),
     ),
     _rule("[bc]+ [UW]|[lc] [UW]|N[fg]{0,4}[UW]|c?pW|U [<] l|[UW] L|L [UW]|b+ U", _back),
     _rule("c P|lP|PL", _this_part),
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
     _rule("A V a|V[aJ]|A V|V a|<V", _ago),
-    _rule("U a|A U", _one_ago),
+    _rule("U a|A U", lambda used: _ago(used) if any(p.is_weak for p in used) else None),  # "godzinę temu"
     _rule("JV|[lcN] K|[WP] < l", _as("%")),
     _rule("N V|V F [DW]", lambda used: _spans("ahead", used)),
     _rule("V w|VO|i[f]*V(?! g)", partial(_ago, sign=-1)),

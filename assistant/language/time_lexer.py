@@ -128,9 +128,9 @@ class _Lexer:
             phrase = " ".join([chunk[0] for chunk in chunks[:count]])
             entry = self.latin.get(phrase) or (elided and self.latin.get(phrase[elided:]))
             if entry:
-                at = 0 if phrase in self.latin else elided
-                named = self._entry(entry, start + at, chunks[count - 1].end(), is_start)
-                return count, [*self._known(word[:at], start, is_start), named]
+                article = "" if phrase in self.latin else word[:elided]
+                named = self._entry(entry, start + len(article), chunks[count - 1].end(), is_start)
+                return count, [*self._known(article, start, is_start), named]
         bare = word.rstrip(".'-") or word
         made = self._known(word, start, is_start)
         if made or bare == word:
@@ -146,8 +146,9 @@ class _Lexer:
         if entry:
             return [self._entry(entry, start, start + len(word), is_start)]
         shape = _shape(word, self.language)
-        if shape:  # a number may be a clock time, where nobody knows the words for "at" and "between"
-            return [Piece(*shape, start, start + len(word), not words_of(self.language))]
+        if shape:  # a number may be a clock time, where not all words for "at" and "between" are known
+            is_weak = shape[0] == "n" and self.language not in LATIN
+            return [Piece(*shape, start, start + len(word), is_weak)]
         glued = _GLUED.fullmatch(word)
         if glued:  # "30min", "3ish"
             entry = self.latin.get(glued[2])
@@ -176,14 +177,8 @@ class _Lexer:
         """Two words that are both known, with at most a mark between them."""
         found = []
         for word, at in ((first, start), (last, self.normal.index(last, start + len(first)))):
-            kind, value, is_weak = (
-                self.latin.get(word)
-                or self.latin.get(word.rstrip("'"))
-                or (
-                    *(_shape(word, self.language) or ("", None)),
-                    False,
-                )
-            )
+            shape = (*(_shape(word, self.language) or ("", None)), False)
+            kind, value, is_weak = self.latin.get(word) or self.latin.get(word.rstrip("'"), shape)
             if not kind:
                 return []
             found.append(Piece(kind, value, at, at + len(word), is_weak))
@@ -340,11 +335,8 @@ def _told(words: set[str], language: str) -> tuple[int, int]:
     """(words of time, small words) of a language among some words."""
     entries = _words_of(language)
     small = {word for word in words if entries.get(word, "x")[0] not in _TELLING_TIME and word in entries}
-    short = {word for word in words if entries.get(word, "x")[::2] == ("W", True)}  # "do"
     times = {
-        word
-        for word in words - small - short
-        if word in entries or language in languages_by_word().get(word, ())
+        word for word in words - small if word in entries or language in languages_by_word().get(word, ())
     }
     return len(times), len(small)
 
