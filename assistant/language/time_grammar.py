@@ -518,7 +518,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[DPR])[@ij]?n T n( k)?|(?<![xXFgBn])n T n( k)?(?=_[DPR])", _not_past_midnight),
     _rule("B C & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
     _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
-    _rule("[nC] & [qK]|[nC] - [nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
+    _rule("[nC] & 1?[qK]|[nC] - 1?[nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
     # half nine is half past nine, halb neun half an hour before it, dreiviertel neun a quarter
     _rule("q n(?! ?[UkMmdu])", lambda used: _clock(used[1].value, round(60 * used[0].value), used)),
     _rule(

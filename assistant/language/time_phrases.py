@@ -131,7 +131,7 @@ def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
     if piece.kind == "P" and not _is_spaceless(row, at):
         return before in "fi@jc" and not piece.is_weak
     if piece.is_weak and not (piece.kind == "Z" and "D" in kinds):
-        return before in _PLAIN and (behind in _PLAIN or (before == "@" and piece.kind == "C"))
+        return before in _PLAIN and behind in _PLAIN
     if piece.kind == "C":
         return bool(point.clock.half) or before not in "xX"  # "room 12:30"
     if piece.kind == "D" and point.date.size is None and not point.date.is_relative:
@@ -161,12 +161,10 @@ def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
 # In kinds of pieces: what may stand between, what is left of a time (a word of time, or a number where one is
 # awaited), such words right behind a time and right before it, and those that stand apart.
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
-_LEFT = r"(?:[h%RPCDZWMVr/JOL]|(?<=[@~<>SBF])n|(?<=&)[qK]|n[Tp]n?)"
+_LEFT = r"(?:[h%RPCDZWMVr/JOL]|(?<=[@~<>SBF])n|(?<=&)[qK]|n[Tp]n?|z{1,2}f?0(?![xXU])|0z)"
 _AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
 _BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
-_APART = re.compile(
-    "(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C|0(?![xXU])"
-)
+_APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C")
 _REACH = 20  # pieces
 
 

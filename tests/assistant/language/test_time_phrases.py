@@ -325,7 +325,8 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
         ("Co jsem četl včera odpoledne?", "19T12:00", "19T18:00"),
         ("Wat las ik een uur geleden?", "20T16:58", "20T17:08"),
         ("O que li há uma hora?", "20T16:58", "20T17:08"),
-        ("Was habe ich gestern um 9 Uhr gelesen?", "19T08:55", "19T09:05"),
+        ("Chi è venuto ieri alle sei e mezza del mattino?", "19T06:25", "19T06:35"),
+        ("Chi è venuto ieri alle nove meno un quarto?", "19T08:40", "19T08:50"),
         ("Chi è venuto ieri a mezzogiorno?", "19T11:00", "19T13:00"),
         ("Kto dzwonił wczoraj o wpół do dziesiątej?", "19T09:25", "19T09:35"),
         ("Co jsem četl včera po 9?", "19T09:00", "20T00:00"),
@@ -341,7 +342,7 @@ def test_times_of_day_are_told_in_other_languages(question: str, start: str, end
 
 @for_each(
     "question",
-    ["Mitä luin eilen 9 ja 11 välillä?", "Dün 9 ile 11 arasında ne okudum?", "Kto dzwonił wczoraj koło 9?"],
+    ["Mitä luin eilen 9 ja 11 välillä?", "Dün 9 ile 11 arasında ne okudum?"],
 )
 def test_a_number_that_may_be_a_clock_time_is_named_where_no_words_for_times_of_day_are_known(
     question: str,
