@@ -332,8 +332,9 @@ class _Weighing:
         """Whether a line is of the program and not of what it shows: a bar, or the address of the page."""
         if at < BARS and _is_bar(line):
             return True
-        form = entry.frame.app_name or "", without_figures(line)
-        return form in self._furniture or _is_address(line, entry.frame.browser_url)
+        form = without_figures(line)
+        is_bar = any((of, form) in self._furniture for of in (None, entry.frame.app_name or ""))
+        return is_bar or _is_address(line, entry.frame.browser_url)
 
     def own(self, line: Line) -> float:
         """How much of the question (0..1) a line has by itself."""
@@ -346,18 +347,21 @@ class _Weighing:
         return 1.0 if fits(self._question.form, said, self._question.text) else _WRONG_KIND
 
 
-def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
-    """(app, line) of those lines that most windows of an app have, whatever their figures: a clock in the
-    corner, a bar of menus.
+def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> set[tuple[str | None, str]]:
+    """(app, line) of those lines that most windows of an app have, whatever their figures, as a bar of menus;
+    (None, line) of those that most windows of all have, as a clock in the corner.
     """
-    titles = Counter(app for app, _ in {(entry.frame.app_name or "", title_of(entry)) for entry in entries})
     windows = {
-        (entry.frame.app_name or "", without_figures(line), title_of(entry))
+        (entry.frame.app_name or "", title_of(entry), form)
         for entry in entries
-        for line in lines[entry.id]
+        for form in {"", *map(without_figures, lines[entry.id])}
     }
-    counts = Counter((app, form) for app, form, _ in windows)
-    return {at for at, count in counts.items() if count >= FEW_WINDOWS and count > titles[at[0]] / 2}
+    counts = Counter((of, form) for app, _, form in windows for of in (None, app))
+    return {
+        (of, form)
+        for (of, form), count in counts.items()
+        if form and count >= FEW_WINDOWS and count > counts[of, ""] / 2
+    }
 
 
 def _is_address(line: str, url: str | None) -> bool:

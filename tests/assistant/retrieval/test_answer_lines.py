@@ -66,6 +66,19 @@ def test_the_menus_of_a_window_are_no_answer() -> None:
     assert "Anna Berta Carla" in best("Who has the boat?", *(5 * ["the boat"]), "Anna Berta Carla", "boat")
 
 
+def test_a_clock_on_all_windows_and_a_bar_on_those_of_an_app_are_no_answer() -> None:
+    def window(app: str, title: str, *lines: str) -> Entry:
+        entry = screen(title, title, "\n".join(lines))
+        return replace(entry, frame=replace(entry.frame, app_name=app))
+
+    bar = "share the budget, saved"
+    notes = [window("Notes", f"Note {n}", f"12:0{n}", f"a plan of step {n}", bar) for n in range(3)]
+    others = [window(app, f"in {app}", "12:07", f"what {app} has") for app in ("Mail", "Chat", "Maps")]
+    sheet = window("Sheet", "budget.ods", "12:08", "the budget is 400")
+    found = answers("What is the budget?", *notes, *others, sheet)
+    assert [line.text for moment in found.moments for line in moment] == ["the budget is 400"]
+
+
 def test_a_rare_word_counts_more_than_one_on_every_line() -> None:
     lines = best("Which receiver of the boat is spare?", "the boat here", "a boat there", "spare: LT-0093")
     assert lines[0] == "spare: LT-0093"
