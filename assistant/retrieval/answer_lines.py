@@ -365,9 +365,9 @@ def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> 
 
 
 def _is_address(line: str, url: str | None) -> bool:
-    """Whether a line is the address of the page, as it stands in the bar above it."""
-    form = normalize(line).removesuffix("/")
-    return url is not None and " " not in form and "." in form and form in normalize(url)
+    """Whether a line is the address of the page, as it stands in the bar above it, with signs beside it."""
+    words = [word.removesuffix("/") for word in normalize(line).split() if _WORD.search(word)]
+    return url is not None and len(words) == 1 and "." in words[0] and words[0] in normalize(url)
 
 
 @lru_cache(maxsize=65536)

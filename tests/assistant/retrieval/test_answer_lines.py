@@ -209,7 +209,11 @@ def test_a_later_line_that_says_so_comes_before_what_it_changed() -> None:
 
 
 def test_what_a_frame_has_of_the_window_and_not_in_it_is_no_answer() -> None:
-    shown = screen("e1", "Harbour office", "harbour.example/office\nQuay 4, second floor")
+    shown = screen(
+        "e1",
+        "Harbour office",
+        "harbour.example/office\n< > https://harbour.example/office/\nQuay 4, second floor",
+    )
     address = replace(shown, frame=replace(shown.frame, browser_url="https://harbour.example/office/"))
     lines = [
         line.text for moment in answers("Where is the harbour office?", address).moments for line in moment
