@@ -105,6 +105,7 @@ def battle(browser: Browser, database: Database, data_dir: DataDir) -> Iterator[
         page = found.context.new_page()  # the other may still be on its way to where an attack sent it
         page.goto(shown)
         assert SECRET in page.content()  # still signed in
+        page = found.context.new_page()  # nor does a script of this one go anywhere in between
         page.goto(f"{origin}/launch?code={code}")
         assert page.url.startswith(origin) and "launch" not in page.url  # the code was not used up
         found.context.close()
