@@ -2,7 +2,8 @@
 
 A step is a transaction about to begin, a file about to be written, or a wait for a lock. One thread runs at a
 time, so that a schedule tried again gives the same. Afterwards no file of the home holds a deleted word,
-verify finds nothing, and the receipt told the truth.
+verify finds nothing, and the receipt told the truth. A picture that is imported meanwhile is there as a whole
+or nowhere, and an export that holds a deleted word stands on the receipt.
 
     python -m tests.interleavings [TRIES [SEED]]  # TRIES schedules of each kind for every writer
 """
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -25,6 +27,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import apsw
 import numpy as np
@@ -43,12 +46,16 @@ from assistant.turns.turn import answer
 from engines.cancellation import CancelToken
 from ingest.core.home import Home, open_home
 from ingest.core.worker_stats import WorkerStats
+from ingest.importers import images
+from ingest.importers.import_runner import ImportFeed
+from ingest.importers.items import Item
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.reading.backlog import Backlog
 from ingest.reading.embedding import EmbeddingLoop
 from ingest.reading.reader import ReaderLoop
 from ingest.worker.storing import SpoolConsumer
+from store.backup import export
 from store.chats import tool_permissions
 from store.chats.records import Anchor
 from store.core import paths
@@ -60,7 +67,7 @@ from store.deletion import deletion, receipts, request, retention
 from store.deletion.receipts import Receipt
 from store.frames import frames, packing, text_index
 from store.frames.frames import FrameRow
-from store.privacy.rules import OwnChoices, save_choices, validate
+from store.privacy.rules import OwnChoices, load_rules, save_choices, validate
 from store.spool import queue
 from store.timeline import segments
 from store.verify.verify import verify
@@ -193,6 +200,12 @@ class World:
     context: ContextServices
     now_ms: int = LATER_MS
     doomed: list[FrameRow] = field(default_factory=list)
+    imported: dict[str, bytes] = field(default_factory=dict)  # by capture id: the picture
+
+    @property
+    def exported(self) -> Path:
+        home = self.home.data_dir.home
+        return home.with_name(f"{home.name}-export.zip")
 
     @property
     def database(self) -> Database:
@@ -200,13 +213,11 @@ class World:
 
     def stretches(self) -> list[bytes]:
         """Of each picture that is to go some bytes that no other has."""
-        wholes = [webp(screen(n)) for n in range(1, 4)]
+        wholes = [*self.imported.values(), *(webp(screen(n)) for n in range(1, 4))]
         for frame_id in self.database.column("select id from frames"):
             frame = frames.get(self.database, frame_id)
             wholes.append(self.home.media.exact(frame))
-        own = [self.home.media.exact(frame) for frame in self.doomed]
-        parts = ([whole[at : at + 40] for at in range(20, len(whole) - 40, 20)] for whole in own)
-        return [next(part for part in each if sum(part in whole for whole in wholes) == 1) for each in parts]
+        return [_stretch(self.home.media.exact(frame), wholes) for frame in self.doomed]
 
     def clock(self) -> int:
         return self.now_ms
@@ -218,6 +229,12 @@ class World:
     def ask(self, message: str, **changes: Any) -> Any:
         given = {"timezone": "UTC", "now_ms": self.now_ms, "start_ms": FROM_MS - HOUR_MS, "end_ms": LATER_MS}
         return answer(self.deps, TurnRequest(message=message, **{**given, **changes}))
+
+
+def _stretch(own: bytes, wholes: list[bytes]) -> bytes:
+    """Bytes that of all these stand in one alone."""
+    parts = (own[at : at + 40] for at in range(20, len(own) - 40, 20))
+    return next(part for part in parts if sum(part in whole for whole in wholes) == 1)
 
 
 @cache
@@ -315,6 +332,30 @@ def capture_and_store(own: World) -> Run:
 
     put(1)
     return lambda: (put(2), consumer.store_some(9), put(3), consumer.store_some(9))
+
+
+@writer
+def importing(own: World) -> Run:
+    """Pictures of the range: an import is an act of its own, and what is imported later stays."""
+    zone, folder = ZoneInfo("UTC"), own.exported.with_suffix("")
+    folder.mkdir()
+    for n in range(3):
+        (folder / f"{FROM_MS + 400_000 + n * 1000}.webp").write_bytes(webp(screen(50 + n)))
+    items = list(images.read(images.find(folder, zone), zone))
+    own.imported = {item.capture.capture_id: item.image for item in items if isinstance(item, Item)}
+    assert len(own.imported) == 3
+    consumer = SpoolConsumer(own.home, Backlog(own.database, own.clock), WorkerStats(own.clock), own.clock)
+    feed = ImportFeed(own.home, iter(items))
+    return lambda: (list(feed.steps()), consumer.store_some(9))  # the first ones wait for a while
+
+
+@writer
+def exporting(own: World) -> Run:
+    def run() -> None:
+        rules = load_rules(own.home.data_dir, own.home.settings.privacy)
+        export.export(own.database, own.exported, FROM_MS - HOUR_MS, LATER_MS, own.now_ms, rules)
+
+    return run
 
 
 @writer
@@ -540,9 +581,21 @@ def judged(own: World, found: list[Receipt | BaseException], pictures: list[byte
     places = places_with(own.home.data_dir, [*NEEDLES, *pictures])
     problems = [f"found in {place}" for place in places]
     kept = own.database.column("select receipt from deletions where receipt -> '$.start_ms' is not null")
-    if not all(json.loads(each)["verified"] for each in kept):
+    outcomes = {each: frames.outcome(own.database, each) for each in own.imported}
+    stored = sum(known is not None and known.outcome == "stored" for known in outcomes.values())
+    imported = [f"{stored} {receipts._FRAMES_LEFT}"]  # meanwhile: what stays is told
+    if not all(each["verified"] or each["left"] == imported for each in map(json.loads, kept)):
         problems.append(f"a receipt is still not verified: {receipt.left} {left}")
     problems += verify(own.database, own.home.media, own.home.spool).problems
+    for capture_id, outcome in outcomes.items():
+        part = _stretch(own.imported[capture_id], [*own.imported.values()])
+        is_there = bool(places_with(own.home.data_dir, [part]))
+        if outcome is None or is_there != (outcome.outcome == "stored"):
+            problems.append(f"of an imported picture {outcome} is known, and bytes are there: {is_there}")
+    if own.exported.exists() and str(own.exported) not in receipt.elsewhere:
+        with zipfile.ZipFile(own.exported) as bundle:
+            told = [name for name in bundle.namelist() if SECRET.encode() in bundle.read(name)]
+        problems += [f"found in the export, and not on the receipt: {name}" for name in told]
     return problems
 
 
