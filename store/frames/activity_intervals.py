@@ -39,7 +39,8 @@ frames after a moment.
 """
 
 
-@dataclass(frozen=True, slots=True)
+# Frozen ones take six times as long to make, and a day has thousands.
+@dataclass(slots=True, unsafe_hash=True)
 class Segment:
     """A stretch in one window. Those of one host never overlap; `end_ms` is exclusive for durations."""
 

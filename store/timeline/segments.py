@@ -13,7 +13,6 @@ counts twice: of two machines that were in use at once the one counts whose stre
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from itertools import chain
@@ -41,8 +40,6 @@ from store.timeline.gaps import Interval, merge_intervals, subtract_intervals
 from store.timeline.totals import Totals, of_segments
 
 _HALF_A_DAY_MS = 12 * 3_600_000
-FEW_AT_ONCE = threading.BoundedSemaphore(2)
-"""Who adds up all segments of a range holds this: a busy day takes 6 MB meanwhile, and dozens may ask."""
 
 
 def segments(database: Database, start_ms: int, end_ms: int, host: str | None = None) -> list[Segment]:
@@ -127,8 +124,7 @@ def imported_ms(database: Database) -> list[int]:
 
 def totals(database: Database, start_ms: int, end_ms: int, host: str | None = None) -> Totals:
     """Durations by app, window and URL in ``[start_ms, end_ms)``, of one host or of all."""
-    with FEW_AT_ONCE:
-        return of_segments(segments(database, start_ms, end_ms, host), start_ms, end_ms)
+    return of_segments(segments(database, start_ms, end_ms, host), start_ms, end_ms)
 
 
 def segment_of(database: Database, frame: FrameRow) -> Segment | None:

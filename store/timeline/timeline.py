@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from heapq import nlargest
+from itertools import pairwise
 from operator import attrgetter, itemgetter
 
 from store.core.database import Database, scalar
@@ -31,7 +32,7 @@ LISTED = 150
 """Stretches that are told one by one, the longest of a range: those under a pixel are in no run."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Run(Segment):
     """A stretch of the band in one app, or moments less than a pixel apart. `window_name` and `browser_url`
     where it has only one.
@@ -100,47 +101,53 @@ def timeline(
         shown = line if width_px is None else merged(line, start_ms, end_ms, width_px)
         return tuple(_run_of(segment, slots, is_imported) for segment in shown)
 
-    with activity.FEW_AT_ONCE:
-        with database.read() as connection:
-            segments = activity.segments(database, start_ms, end_ms, host)
-            by_host = activity.by_host(database, start_ms, end_ms)
-            slots = apps.colour_slots(database)
-            moments = activity.moments(database, start_ms, end_ms, host)
-            count = frames.count(connection, *id_range(start_ms, end_ms), host)
-            holes = gaps.gaps(database, start_ms, end_ms, now_ms)
-        lanes = tuple(
-            Lane(name, runs(line), sum(segment.duration_ms for segment in line))
-            for name, line in by_host.items()
-            if line and host in (None, name)
-        )
-        totals = of_segments(segments, start_ms, end_ms)
-        stretches = _in_windows(segments)
-        longest = nlargest(LISTED, stretches, key=lambda each: (each[1] - each[0], each[0]))
-        return Timeline(
-            start_ms,
-            end_ms,
-            runs(segments),
-            tuple(holes),
-            totals,
-            slots,
-            count,
-            lanes,
-            runs(moments, is_imported=True),
-            tuple(_run_of(_joined(*each), slots, False) for each in sorted(longest, key=itemgetter(0))),
-            len(stretches),
-        )
+    with database.read() as connection:
+        segments = activity.segments(database, start_ms, end_ms, host)
+        by_host = activity.by_host(database, start_ms, end_ms)
+        slots = apps.colour_slots(database)
+        moments = activity.moments(database, start_ms, end_ms, host)
+        count = frames.count(connection, *id_range(start_ms, end_ms), host)
+        holes = gaps.gaps(database, start_ms, end_ms, now_ms)
+    lanes = tuple(
+        Lane(name, runs(line), sum(segment.duration_ms for segment in line))
+        for name, line in by_host.items()
+        if line and host in (None, name)
+    )
+    totals = of_segments(segments, start_ms, end_ms)
+    stretches = _in_windows(segments)
+    longest = sorted(nlargest(LISTED, stretches), key=itemgetter(1))
+    return Timeline(
+        start_ms,
+        end_ms,
+        runs(segments),
+        tuple(holes),
+        totals,
+        slots,
+        count,
+        lanes,
+        runs(moments, is_imported=True),
+        tuple(
+            _run_of(_joined(start, start + duration, segments[first:after]), slots, False)
+            for duration, start, first, after in longest
+        ),
+        len(stretches),
+    )
 
 
-def _in_windows(segments: Sequence[Segment]) -> list[tuple[int, int, list[Segment]]]:
-    """(start, end, segments) of each stretch in one window, whatever address it has."""
-    found: list[list[Segment]] = []
-    for each in segments:
-        last = found[-1][-1] if found else None
-        if last and last.end_ms == each.start_ms and _APP_WINDOW(last) == _APP_WINDOW(each):
-            found[-1].append(each)
-        else:
-            found.append([each])
-    return [(some[0].start_ms, some[-1].end_ms, some) for some in found]
+def _in_windows(segments: Sequence[Segment]) -> list[tuple[int, int, int, int]]:
+    """(duration, start, number of its first segment and of the one after it) of each stretch in one window,
+    whatever address it has.
+    """
+    edges = [
+        n
+        for n, (last, each) in enumerate(pairwise(segments), 1)
+        if last.end_ms != each.start_ms or _APP_WINDOW(last) != _APP_WINDOW(each)
+    ]
+    return [
+        (segments[after - 1].end_ms - segments[first].start_ms, segments[first].start_ms, first, after)
+        for first, after in pairwise([0, *edges, len(segments)])
+        if segments
+    ]
 
 
 def merged(runs: Sequence[Segment], start_ms: int, end_ms: int, width_px: int) -> list[Segment]:

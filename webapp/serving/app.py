@@ -27,7 +27,7 @@ from assistant.turns.live import LiveTurns
 from assistant.turns.stored_turns import payload
 from store.backup.backup import advice
 from store.chats import attachments, conversations, personas, tool_calls
-from store.core.allocator import give_back_freed_memory
+from store.core.allocator import collect_rarely, give_back_freed_memory
 from store.core.database import Database, open_database
 from store.core.errors import DatabaseUnusable, StoreError
 from store.core.paths import DataDir
@@ -175,6 +175,7 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
     """
     check_address(settings.web)
     give_back_freed_memory()
+    collect_rarely()
     with only_one(data_dir, "web"):
         _serve(data_dir, settings, tell)
 

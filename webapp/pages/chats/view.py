@@ -27,7 +27,7 @@ from store.frames import frames
 from store.frames.frames import FrameRow
 from store.memory import chat_sessions
 from store.spool.queue import NO_APPS
-from store.timeline import timeline
+from store.timeline import segments
 from store.timeline.totals import Totals
 from webapp.core import formatting
 from webapp.core.parameters import NO_RANGE, Range, of_span
@@ -80,11 +80,9 @@ def suggestions(database: Database, viewer: Viewer) -> dict[str, Any] | None:
         return None
     day = viewer.day_of(frames.captured_ms_of(newest))
     end_ms = max(min(day.end_ms, viewer.now_ms), day.start_ms + 1)
-    held = timeline.timeline(database, day.start_ms, end_ms, now_ms=viewer.now_ms)
+    totals = segments.totals(database, day.start_ms, end_ms)
     name = _day_name(day, viewer)
-    return dict(
-        day=name, start_ms=day.start_ms, end_ms=end_ms, questions=tuple(_questions(held.totals, name))
-    )
+    return dict(day=name, start_ms=day.start_ms, end_ms=end_ms, questions=tuple(_questions(totals, name)))
 
 
 def _day_name(day: Day, viewer: Viewer) -> str:
