@@ -24,7 +24,7 @@ from assistant.core.texts import estimate_tokens, redacted
 from engines.cancellation import Cancellation, current
 from engines.chat.protocol import ModelError
 from store.core.database import Database
-from store.core.errors import StoreError
+from store.core.errors import StoreError, stack_of
 from store.core.settings import ContextSettings
 from store.core.translation import N_
 from store.embeddings.knn import RetrievalQuery
@@ -264,7 +264,7 @@ def _embedded(services: ContextServices, session_id: int, fields: Fields) -> Emb
             return None
         return Embedded(model, quantize(vector[None, :])[0])
     except Exception as error:  # an embedder may be a plug-in; a session closes without its vector
-        log.warning("session %d has no vector: %s", session_id, type(error).__name__)
+        log.warning("session %d has no vector: %s\n%s", session_id, type(error).__name__, stack_of(error))
         return None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import traceback
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
@@ -65,8 +64,3 @@ class StepLoop(threading.Thread, ABC):
 
     def close(self) -> None:
         """Let go of what the steps use."""
-
-
-def stack_of(error: BaseException) -> str:
-    """Where an error was raised, for the log: without its message, which may hold screen text."""
-    return "".join(traceback.format_tb(error.__traceback__))

@@ -18,14 +18,14 @@ import numpy as np
 from engines.embeddings.protocol import Embedder, EmbeddingError, Vectors
 from ingest.core.cluster import Cluster
 from ingest.core.home import Home
-from ingest.core.step_loop import StepLoop, stack_of
+from ingest.core.step_loop import StepLoop
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import remote
 from ingest.reading.backlog import Backlog
 from ingest.reading.embedding import frames_told
 from ingest.reading.reader import ReaderLoop, store_lines, told_before
 from ingest.reading.remote import Answer, Order
-from store.core.errors import MediaGone, StoreBusy
+from store.core.errors import MediaGone, StoreBusy, stack_of
 from store.frames import frames, visible_windows
 from store.frames.frames import FrameRow
 from store.ocr import sent

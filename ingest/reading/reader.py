@@ -25,7 +25,7 @@ from engines.ocr.icons import without_icons
 from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine, OcrWord, Versions
 from engines.registry import UnknownName
 from ingest.core.home import Home
-from ingest.core.step_loop import StepLoop, stack_of
+from ingest.core.step_loop import StepLoop
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import address_field, urls
 from ingest.reading.backlog import Backlog
@@ -34,7 +34,7 @@ from ingest.reading.page_text import Told, told_of
 from ingest.reading.secret_masking import open_mask
 from store.core import allocator
 from store.core.database import Database
-from store.core.errors import MediaGone, NotFound, StoreBusy
+from store.core.errors import MediaGone, NotFound, StoreBusy, stack_of
 from store.core.paths import replace_file
 from store.core.preferences import reading_languages
 from store.core.translation import N_

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import TypeVar
 
 T = TypeVar("T")
+
+
+def stack_of(error: BaseException) -> str:
+    """Where an error was raised, for the log: without its message, which may hold screen text."""
+    return "".join(traceback.format_tb(error.__traceback__))
 
 
 class StoreError(Exception):

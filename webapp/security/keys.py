@@ -184,7 +184,8 @@ class Uses:
                         for row in rows:
                             access_log.record(connection, row)
             except Exception as error:  # whatever it is, the rows are not lost to it
-                log.warning("what %d requests with a token did is not written yet: %s", len(rows), error)
+                told = "what %d requests with a token did is not written yet: %s"
+                log.warning(told, len(rows), error, exc_info=not isinstance(error, (StoreError, OSError)))
                 with self._looking:
                     self._rows = deque([*rows, *self._rows], maxlen=MAX_ROWS)
                 return False
