@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -63,11 +64,14 @@ FAULTS = {
     "read-only": "nothing can be written, from this step on",
     "locked": "another process holds the write lock, from this step on",
     "clock": "the clock jumps by up to a month, either way",
+    "suspended": "SIGSTOP, and SIGCONT hours later; the others have started and done their work meanwhile",
     "bad page": "killed, and a page of the database is overwritten",
     "bad entry": "killed, and a file in the spool is cut, overwritten or gone",
 }
 REFUSED = {"full": errno.ENOSPC, "read-only": errno.EROFS}
 DAY_MS = 86_400_000
+SUSPENDED_S = 8 * 3_600
+"""Longer than any program waits for a sign of life, or for a file that another one is writing."""
 
 
 # -- the child ----------------------------------------------------------------------------
@@ -110,6 +114,12 @@ class Injection:
             self._tell("lock")
         if self._fault == "clock":
             self._jump_ms = self._chance.choice((-1, 1)) * self._chance.randrange(30 * DAY_MS)
+        if self._fault == "suspended":
+            self._jump_ms = SUSPENDED_S * 1000
+            for name in ("time", "monotonic"):
+                setattr(time, name, partial(_later, getattr(time, name)))
+            self._tell("stopping")
+            os.kill(os.getpid(), signal.SIGSTOP)
 
     def install(self) -> None:
         """For good: this process ends with it."""
@@ -147,6 +157,10 @@ class Injection:
         setattr(os, name, stepping)
 
 
+def _later(clock: Callable[[], float]) -> float:
+    return clock() + SUSPENDED_S
+
+
 def child(name: str, home: Path, fault: str, at: int, seed: int, out: int, back: int) -> NoReturn:
     """Write, and say what was acknowledged; the process ends here."""
 
@@ -178,6 +192,7 @@ Clock = Callable[[], int]
 Tell = Callable[[str], None]
 WRITERS: dict[str, Callable[[Home, Clock, Tell], object]] = {}
 PREPARED: dict[str, Callable[[Home], object]] = {}
+NOT_OF_THE_WORKER = ("capturing", "deleting", "sweeping", "chatting")
 
 
 def writer(run: Callable[[Home, Clock, Tell], object]) -> Callable[[Home, Clock, Tell], object]:
@@ -325,20 +340,25 @@ def prepare(name: str, folder: Path) -> None:
     home.database.close_thread()
 
 
+def work(home: Home) -> None:
+    """What a worker does that starts."""
+    clock, tell = (lambda: LATER_MS), (lambda _: None)
+    consumer = SpoolConsumer(home, Backlog(home.database, clock), WorkerStats(clock), clock)
+    consumer.recover()
+    repeat(lambda: consumer.store_some(9), 9)
+    backlog, engine = Backlog(home.database, clock), opener(ScriptedEngine("harbour"))
+    loop = ReaderLoop(home, backlog, WorkerStats(clock), engine, clock, threading.Event())
+    repeat(loop.step)
+    remembering(home, clock, tell)
+    embedding(home, clock, tell)
+
+
 def started(folder: Path, entries_may_fail: bool) -> list[str]:
     """What is wrong after all programs have started, and had their time."""
     home = open_home(DataDir(folder), Settings())
-    clock = lambda: LATER_MS  # noqa: E731
     try:
         deletion.sweep(home.database, home.media)
-        consumer = SpoolConsumer(home, Backlog(home.database, clock), WorkerStats(clock), clock)
-        consumer.recover()
-        repeat(lambda: consumer.store_some(9), 9)
-        backlog, engine = Backlog(home.database, clock), opener(ScriptedEngine("harbour"))
-        loop = ReaderLoop(home, backlog, WorkerStats(clock), engine, clock, threading.Event())
-        repeat(loop.step)
-        remembering(home, clock, lambda _: None)
-        embedding(home, clock, lambda _: None)
+        work(home)
         receipts.settle(home.database, home.media)
         problems = list(verifying.verify(home.database, home.media, home.spool).problems)
         if home.spool.waiting() or any((home.spool.folder / "taken").iterdir()):
@@ -390,11 +410,37 @@ def ran(name: str, home: Path, fault: str = "", at: int = 1 << 30, seed: int = 0
                 with suppress(apsw.BusyError):
                     locker.execute("begin immediate")
                 os.write(back_write, b"x")
+            if lines[-1] == "stopping":
+                os.waitpid(pid, os.WUNTRACED)
+                lines += _meanwhile(home, name in NOT_OF_THE_WORKER)
+                os.kill(pid, signal.SIGCONT)
     _, status = os.waitpid(pid, 0)
     os.close(back_write)
     if locker is not None:
         locker.close()
     return Outcome(lines, os.waitstatus_to_exitcode(status))
+
+
+def _meanwhile(folder: Path, with_worker: bool) -> list[str]:
+    """The other programs start while a writer is suspended, hours later; what went wrong, for `judged`."""
+    pid = os.fork()
+    if pid:
+        return ["failed meanwhile"] * bool(os.waitpid(pid, 0)[1])
+    for path in folder.rglob("*"):  # all that is there is so old then
+        with suppress(FileNotFoundError):
+            os.utime(path, (time.time() - SUSPENDED_S,) * 2, follow_symlinks=False)
+    store_database.BUSY_TIMEOUT_MS, packing._WAIT_S, code = 20, 0.0, 0  # it goes on no sooner
+    try:
+        home = open_home(DataDir(folder), Settings())
+        with suppress(StoreError):  # what is suspended may hold a lock
+            deletion.sweep(home.database, home.media)
+            receipts.settle(home.database, home.media)
+            if with_worker:  # there is one at most
+                work(home)
+    except Exception as error:
+        say(f"  meanwhile: {error!r}")
+        code = 1
+    os._exit(code)
 
 
 def damage(folder: Path, fault: str, chance: random.Random) -> bool:
