@@ -13,7 +13,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from capture.core.clock import SystemClock
+from capture.core.clock import SystemClock, file_stamp
+from capture.core.errors import ChoicesUnreadable
 from capture.daemon import Daemon, Parts, Sources
 from capture.page_text import PageTextDoor, Tellers
 from capture.platforms import open_accessible_text, open_sources, parse_source
@@ -24,11 +25,12 @@ from capture.status import DiskFloor
 from capture.windows import processes
 from capture.windows.browser_extension import ExtensionHints, ExtensionWindows
 from capture.windows.private_windows import PrivateWindowDetector
+from store.core import recording
 from store.core import settings as settings_module
 from store.core.errors import HomeLocked, SettingsError, StoreBusy
 from store.core.keys import box_of
 from store.core.paths import WORKER_LOCK, DataDir, default_home, only_holder, restrict_files
-from store.core.settings import Settings
+from store.core.settings import CaptureSettings, Settings
 from store.spool.process_state import SenderState
 from store.spool.queue import Spool
 
@@ -104,8 +106,8 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event, server: Se
     spool = Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries)
     words = ExtensionHints(data_dir.spool)
 
-    def open_observed() -> Sources:
-        sources = open_sources(settings.capture, clock)
+    def open_observed(chosen: CaptureSettings) -> Sources:
+        sources = open_sources(chosen, clock)
         witnessed = ExtensionWindows(sources.windows, words, clock.now_ms)
         windows = PrivateWindowDetector(witnessed, processes.command_line, processes.started)
         return replace(sources, windows=windows)
@@ -114,22 +116,53 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event, server: Se
     door = PageTextDoor(data_dir.spool, lambda page: rules.current().decide_on_screen(page).action == "keep")
     also = open_accessible_text() if settings.capture.accessible_text else []
     tellers = Tellers(door, *also)
-    parts = Parts(
-        open_sources=open_observed, spool=spool, rules=rules, settings=settings.capture, clock=clock,
-        disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb), page_text=tellers,
-    )  # fmt: skip
+
+    def parts() -> Parts:
+        choice = Choice(data_dir, settings.capture)
+        return Parts(
+            open_sources=lambda: open_observed(choice.usable()), spool=spool, rules=rules,
+            settings=choice.settings, clock=clock, page_text=tellers, is_current=choice.is_current,
+            disk=DiskFloor(data_dir.spool, choice.settings.min_free_gb),
+        )  # fmt: skip
+
     sender = server and Sender(data_dir, spool, rules, server, clock, stop)
     if sender:
         sender.start()
     else:
         SenderState.forget(data_dir.spool)
     try:
-        Daemon(parts).run(stop)
+        while not stop.is_set():
+            Daemon(parts()).run(stop)
     finally:
         tellers.close()
         if sender:
             stop.set()
             sender.join(_LAST_ENTRY_S)
+
+
+class Choice:
+    """How the screen is recorded as the person chose it last. Where that cannot be read nothing is recorded:
+    it may leave a monitor out.
+    """
+
+    def __init__(self, data_dir: DataDir, settings: CaptureSettings) -> None:
+        self._path = data_dir.recording
+        self._stamp = file_stamp(self._path)  # of before it is read: a change meanwhile is not missed
+        self._problem = ""
+        self.settings = settings
+        try:
+            self.settings = recording.chosen(data_dir, settings)
+        except SettingsError as error:
+            self._problem = str(error)
+
+    def usable(self) -> CaptureSettings:
+        """Raises `ChoicesUnreadable`."""
+        if self._problem:
+            raise ChoicesUnreadable(self._problem, "Choose again under Settings, Recording")
+        return self.settings
+
+    def is_current(self) -> bool:
+        return file_stamp(self._path) == self._stamp
 
 
 def _stop_on_signals() -> threading.Event:

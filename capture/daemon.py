@@ -63,6 +63,8 @@ class Parts:
     clock: Clock
     disk: DiskFloor
     page_text: Tellers | None = None
+    is_current: Callable[[], bool] = lambda: True
+    """False once the person chose other settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +131,11 @@ class Daemon:
         return self._status.state
 
     def run(self, stop: threading.Event) -> None:
-        """Look until `stop` is set, then leave nothing uncounted."""
+        """Look until `stop` is set or the settings are no longer current, then leave nothing uncounted."""
         due = self._clock.monotonic_s()
         self._publish(state="starting")
         try:
-            while not stop.is_set():
+            while not stop.is_set() and self._parts.is_current():
                 self.tick(due)
                 due = self._sleep(due, stop)
         finally:
@@ -188,6 +190,7 @@ class Daemon:
         sources = self._sources or self._open()
         activity = sources.activity.read()
         monitors = sources.screens.monitors()
+        self._status.note(connected=tuple(monitor.name for monitor in monitors))
         watched = watched_monitors(monitors, self._parts.settings.monitors)
         self.recorder.follow(tuple(monitor.name for monitor in watched))
         windows, unknown = read_windows(sources.windows)
@@ -327,7 +330,7 @@ def watched_monitors(monitors: list[Monitor], names: tuple[str, ...]) -> list[Mo
         connected = ", ".join(monitor.name for monitor in monitors) or "none"
         raise MonitorMissing(
             f"The monitor {' or '.join(names)} is not connected; connected: {connected}",
-            "Connect it or change capture.monitors",
+            "Connect it or choose others under Settings, Recording",
         )
     return watched
 

@@ -165,7 +165,7 @@ class DiskFloor:
         least = self._floor / 1e9
         detail = N_(
             f"Only {free / 1e9:.1f} GB of disk are free; recording stops below {least:.1f} GB and goes on "
-            f"above {least * _SLACK:.1f} GB. Free some space, or change capture.min_free_gb."
+            f"above {least * _SLACK:.1f} GB. Free some space, or change that under Settings, Recording."
         )
         return PauseReason("failing", "failed", "disk_full", detail)
 

@@ -28,7 +28,8 @@ def settings_document() -> str:
         "# Settings",
         "",
         "`config.toml` in the home folder, then `RECOLLECT_<SECTION>_<KEY>` in the environment, then",
-        "the command line. An unknown key is refused with the nearest known one.",
+        "the command line. An unknown key is refused with the nearest known one. What is set in these ways",
+        "of `capture`, `ocr` and `chat` holds, whatever is chosen in the app.",
         "",
         "| key | default | unit | meaning |",
         "| --- | --- | --- | --- |",
@@ -36,7 +37,7 @@ def settings_document() -> str:
     settings = Settings()
     for section in fields(settings):
         values = getattr(settings, section.name)
-        for one in fields(values):
+        for one in (each for each in fields(values) if each.name != "given"):
             default = getattr(values, one.name)
             default = list(default) if isinstance(default, tuple) else default
             shown = f"`{default}`" if default not in ("", []) else "–"

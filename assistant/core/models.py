@@ -24,6 +24,7 @@ from engines.chat.client import WAITS_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import NOTHING_KNOWN, Abilities, ChatModel
+from store.core import preferences
 from store.core.database import Database
 from store.core.errors import StoreError, existing
 from store.core.paths import DataDir
@@ -97,8 +98,6 @@ class ChatModels:
         waits_s: Sequence[float] = WAITS_S,
     ) -> None:
         self.timeout_s = settings.timeout_s
-        self.send_pictures = settings.send_pictures
-        self.second_reading = settings.second_reading
         self.problem = ""
         """Why the providers added in the app cannot be used; '' when they can."""
         self._settings = settings
@@ -113,6 +112,21 @@ class ChatModels:
         self._entries: dict[str, _Entry] = {}
         self._extractive = ExtractiveModel()
         self.reload()
+
+    @property
+    def send_pictures(self) -> str:
+        """To which models pictures of frames go."""
+        return self._as_chosen("send_pictures")
+
+    @property
+    def second_reading(self) -> str:
+        """Which models read each answer again."""
+        return self._as_chosen("second_reading")
+
+    def _as_chosen(self, name: str) -> str:
+        if self._database is None:
+            return str(getattr(self._settings, name))
+        return str(preferences.chosen(self._database, self._settings, f"chat.{name}"))
 
     def reload(self) -> None:
         """Read the providers again. Models that did not change stay the same objects."""

@@ -38,6 +38,12 @@ class BackendRefused(SourceFailed):
     reason = "backend_refused"
 
 
+class ChoicesUnreadable(SourceFailed):
+    """What the person chose to record cannot be read."""
+
+    reason = "choices_unreadable"
+
+
 class SourceEmpty(SourceFailed):
     """The folder or video has no picture to show."""
 

@@ -35,7 +35,7 @@ from store.deletion import receipts
 from store.frames import pending
 
 FORMAT = "recollect-backup/1"
-ALONG = ("encryption.json", "config.toml", "privacy.json", "sample-week.json")
+ALONG = ("encryption.json", "config.toml", "privacy.json", "recording.json", "sample-week.json")
 DAY_MS = 86_400_000
 ROOM_BYTES = 500_000_000
 """So much of the disk is left free: a backup never makes capture pause."""

@@ -48,6 +48,8 @@ class DataDir:
     """There while the home is encrypted: its key, wrapped (`store.core.keys`)."""
     privacy_rules = _Below("privacy.json")
     """The person's own rules, as JSON: capture reads them without opening the database."""
+    recording = _Below("recording.json")
+    """What the person chose of how the screen is recorded (`store.core.recording`), for the same reason."""
     server_rules = _Below("server-rules.json")
     """Rules of the server that this machine captures for, beside the person's own (`capture.sender`)."""
     providers = _Below("providers.json")

@@ -20,7 +20,7 @@ import apsw
 
 from store.core import records, times
 from store.core.database import Database, scalar
-from store.core.settings import OcrSettings
+from store.core.settings import ChoosableSettings, OcrSettings, with_choices
 
 
 def get_preference(database: Database, key: str, default: Any = None) -> Any:
@@ -60,18 +60,35 @@ def choose(database: Database, key: str, value: Any, default: Any) -> None:
         set_preference(database, key, value)
 
 
+def chosen(database: Database, section: ChoosableSettings, key: str) -> Any:
+    """A setting such as ``ocr.languages``: as a file, a variable or an argument gives it, else as it was
+    chosen in the app, else the default.
+    """
+    name = key.partition(".")[2]
+    configured = getattr(section, name)
+    return configured if name in section.given else get_preference(database, key, configured)
+
+
+def choose_setting(database: Database, section: ChoosableSettings, key: str, value: Any) -> None:
+    """Keep a choice of such a setting, unless it is given. Raises `SettingsError` for what it cannot be."""
+    name = key.partition(".")[2]
+    if name not in section.given:
+        with_choices(section, {name: value}, origin="the app")
+        choose(database, key, value, getattr(section, name))
+
+
 # -- reading ------------------------------------------------------------------------------
 
 _LANGUAGES = "ocr.languages"
 
 
 def reading_languages(database: Database, settings: OcrSettings) -> tuple[str, ...]:
-    """What text is read in, as Tesseract's codes: as chosen in the app, else as the settings say."""
-    return tuple(get_preference(database, _LANGUAGES, settings.languages))
+    """What text is read in, as Tesseract's codes."""
+    return tuple(chosen(database, settings, _LANGUAGES))
 
 
 def choose_reading_languages(database: Database, languages: Sequence[str], settings: OcrSettings) -> None:
-    choose(database, _LANGUAGES, list(languages), list(settings.languages))
+    choose_setting(database, settings, _LANGUAGES, tuple(languages))
 
 
 # -- time zones ---------------------------------------------------------------------------

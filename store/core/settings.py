@@ -18,12 +18,11 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from store.core import keys
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
-from store.core.translation import N_
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +46,19 @@ ToolFormat = Literal["", "functionary", "command-r", "llama31", "hermes"]
 """How a model without calls of its own writes them; empty where its endpoint has them."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoosableSettings:
+    """A section of which values can be chosen in the app, unless they are given.
+
+    `given` says where, by name: ``config.toml``, a variable of the environment, an argument.
+    """
+
+    given: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+
+Section = TypeVar("Section", bound=ChoosableSettings)
+
+
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     host: str = _setting("127.0.0.1", "Address to listen on; anything but loopback needs allow_lan.")
@@ -61,39 +73,33 @@ class WebSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class CaptureSettings:
+class CaptureSettings(ChoosableSettings):
     interval_s: float = _setting(
         1.0,
-        N_(
-            "Keep at most one frame per monitor in this time; the screen is looked at twice as often, "
-            "and a switch of app or window is kept at once."
-        ),
+        "Keep at most one frame per monitor in this time; the screen is looked at twice as often, "
+        "and a switch of app or window is kept at once.",
         unit="s",
         low=0.1,
     )
     idle_interval_s: float = _setting(
-        30.0, N_("While nothing changes, keep a frame at least this often."), unit="s", low=1
+        30.0, "While nothing changes, keep a frame at least this often.", unit="s", low=1
     )
     idle_after_s: float = _setting(
         180.0,
-        N_(
-            "Without keyboard or mouse input for this long, time since the last input counts as idle and "
-            "enters no total; looks go on."
-        ),
+        "Without keyboard or mouse input for this long, time since the last input counts as idle and "
+        "enters no total; looks go on.",
         unit="s",
         low=10,
     )
     source: str = _setting("screen", "screen, folder:DIR or video:FILE.", form="screen|(folder|video):.+")
-    monitors: tuple[str, ...] = _setting([], N_("Names of the monitors to look at; empty means all."))
+    monitors: tuple[str, ...] = _setting([], "Names of the monitors to look at; empty means all.")
     accessible_text: bool = _setting(
         False,
-        N_(
-            "Ask the program in front for its words over the accessibility bus (Linux, X11); what it tells "
-            "is taken where the pixels prove it. Browsers are asked through their extension."
-        ),
+        "Ask the program in front for its words over the accessibility bus (Linux, X11); what it tells "
+        "is taken where the pixels prove it. Browsers are asked through their extension.",
     )
     min_free_gb: float = _setting(
-        1.0, N_("Below this much free disk space capture pauses and says so."), unit="GB", low=0
+        1.0, "Below this much free disk space capture pauses and says so.", unit="GB", low=0
     )
 
 
@@ -104,11 +110,9 @@ class SpoolSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class OcrSettings:
+class OcrSettings(ChoosableSettings):
     engine: str = _setting("auto", "auto, tesserocr, tesseract, rapidocr or off.")
-    languages: tuple[str, ...] = _setting(
-        ["eng", "chi_sim"], "Tesseract language codes; a choice under Settings, Recording counts instead."
-    )
+    languages: tuple[str, ...] = _setting(["eng", "chi_sim"], "Tesseract language codes.")
     workers: int = _setting(1, "Frames read at the same time, one thread each.", low=1, high=64)
     executor: str = _setting(
         "local",
@@ -162,7 +166,7 @@ class ChatModelSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatSettings:
+class ChatSettings(ChoosableSettings):
     base_url: str = _setting("", "Any OpenAI-compatible endpoint; OPENAI_BASE_URL when unset.")
     model: str = _setting("", "Model name to ask for; empty: the first that the endpoint lists.")
     api_key: str = _setting(
@@ -341,6 +345,7 @@ def _known(settings: Settings) -> dict[str, Any]:
         f"{section.name}.{each.name}": each
         for section in fields(settings)
         for each in fields(getattr(settings, section.name))
+        if "help" in each.metadata
     }
 
 
@@ -382,10 +387,29 @@ def _apply(settings: Settings, values: Mapping[str, Any], *, origin: str, parse:
         section_name, name = key.split(".")
         section = getattr(settings, section_name)
         kind = get_type_hints(type(section))[name]
-        value = _typed(key, kind, _parse(raw, kind) if parse else raw, origin)
-        _check_bounds(f"{origin}: {key}", value, known[key].metadata)
-        settings = replace(settings, **{section_name: replace(section, **{name: value})})
+        changes = {name: _checked(key, kind, _parse(raw, kind) if parse else raw, known[key], origin)}
+        if isinstance(section, ChoosableSettings):
+            place = f"RECOLLECT_{key.replace('.', '_').upper()}" if parse else origin
+            changes["given"] = {**section.given, name: place}
+        settings = replace(settings, **{section_name: replace(section, **changes)})
     return settings
+
+
+def with_choices(section: Section, values: Mapping[str, Any], origin: str) -> Section:
+    """With what was chosen in the app, but for what is given. Raises `SettingsError` for what cannot be."""
+    known, kinds = {each.name: each for each in fields(section)}, get_type_hints(type(section))
+    chosen = {
+        name: _checked(name, kinds[name], value, known[name], origin)
+        for name, value in values.items()
+        if name not in section.given
+    }
+    return replace(section, **chosen)
+
+
+def _checked(key: str, kind: Any, raw: Any, known: Any, origin: str) -> Any:
+    value = _typed(key, kind, raw, origin)
+    _check_bounds(f"{origin}: {key}", value, known.metadata)
+    return value
 
 
 def _check_bounds(what: str, value: Any, bounds: Mapping[str, Any]) -> None:

@@ -75,6 +75,7 @@ class CaptureState(_State):
     source: str = ""
     window_source: str = ""
     monitors: tuple[str, ...] = field(default=())
+    connected: tuple[str, ...] = field(default=())  # also monitors that are not looked at
     looks: int = 0
     kept: int = 0
 

@@ -17,7 +17,9 @@ import pytest
 from PIL import Image
 
 from capture.__main__ import main
+from store.core import recording
 from store.core.paths import WORKER_LOCK, DataDir, file_lock
+from store.core.settings import CaptureSettings
 from store.spool.process_state import CaptureState, SenderState
 from store.spool.queue import Spool
 from tests.capture.fakes import screen, spooled
@@ -78,6 +80,28 @@ def test_it_runs_without_a_database_and_stops_with_every_look_reported(
     assert not data_dir.database.exists()
     modes = {path.stat().st_mode & 0o077 for path in data_dir.home.rglob("*")}
     assert modes == {0}
+
+
+def test_it_records_as_the_person_chooses_while_it_runs_and_not_where_that_cannot_be_read(
+    data_dir: DataDir, pictures: Path
+) -> None:
+    def is_now(state: str, reason: str = "") -> bool:
+        now = CaptureState.read(data_dir.spool)
+        return now is not None and (now.state, now.reason) == (state, reason)
+
+    with daemon(data_dir, "--source", f"folder:{pictures}", RECOLLECT_CAPTURE_INTERVAL_S="0.2") as process:
+        until(partial(is_now, "recording"), process)
+        state = CaptureState.read(data_dir.spool)
+        assert state is not None and state.connected == state.monitors == ("folder",)
+        recording.choose(data_dir, {"monitors": ["DP-7"], "interval_s": 60.0}, CaptureSettings())
+        until(partial(is_now, "failing", "monitor_missing"), process)
+        data_dir.recording.write_text("{")
+        until(partial(is_now, "failing", "choices_unreadable"), process)
+        recording.choose(data_dir, {"monitors": ["folder"]}, CaptureSettings())
+        until(partial(is_now, "recording"), process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    assert spooled(Spool(data_dir.spool)).is_balanced
 
 
 @pytest.mark.parametrize(

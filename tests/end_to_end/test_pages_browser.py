@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, Request, Route, expect
 from store.deletion.deletion import delete_frames
 from store.search.filters import Filters
 from store.search.search import search
+from store.spool.process_state import CaptureState
 from tests.end_to_end.accessibility import violations
 from tests.end_to_end.pages_site import NOW_MS, Site, Visit, visit
 from tests.end_to_end.programs import eventually
@@ -43,6 +45,30 @@ def test_a_file_is_imported_and_its_source_deleted_without_scripts(
     page.get_by_label("Type DELETE to confirm").fill("DELETE")
     page.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text("Nothing imported yet")).to_be_visible()
+
+
+def test_how_the_screen_is_recorded_is_chosen(visitor: Visit, site: Site) -> None:
+    own, names = site.own, ("DP-1", "HDMI-2")
+    state = CaptureState.read(own.data_dir.spool) or CaptureState(1, NOW_MS, NOW_MS)
+    replace(state, monitors=names, connected=names).write(own.data_dir.spool)
+    page = visitor.go("/settings/recording")
+    page.get_by_label("Pace", exact=True).fill("0")
+    page.get_by_role("checkbox", name="HDMI-2").press("Space")
+    page.keyboard.press("Enter")
+    problem = page.get_by_role("alert").filter(has_text="0.1 is filled in")
+    expect(problem).to_be_visible()
+    expect(page.get_by_label("Pace", exact=True)).to_have_value("0.1")
+    expect(page.get_by_role("checkbox", name="HDMI-2")).not_to_be_checked()
+    assert violations(page) == []
+    eventually(lambda: page.title() and visitor.complaints, what="the browser's complaint of the refusal")
+    visitor.complaints.clear()
+    page.get_by_label("Pace", exact=True).fill("2")
+    page.locator("#recorded").get_by_role("button", name="Save").click()
+    page.wait_for_url("**/settings/recording#recorded")
+    expect(page.get_by_label("Pace", exact=True)).to_have_value("2")
+    assert (own.capture.monitors, own.capture.interval_s) == (("DP-1",), 2.0)
+    own.data_dir.recording.unlink()
+    state.write(own.data_dir.spool)
 
 
 def test_chats_are_found_while_their_words_are_typed(visitor: Visit, answered: Site) -> None:

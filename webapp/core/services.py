@@ -24,11 +24,12 @@ from assistant.core.query_embedder import QueryEmbedder
 from assistant.language.time_phrases import Calendar
 from assistant.tools.registry import AgentServices
 from assistant.turns.live import LiveTurns
-from store.core import times
+from store.core import recording, times
 from store.core.database import Database
+from store.core.errors import SettingsError
 from store.core.paths import DataDir
 from store.core.preferences import day_clock, host_zone, utc_offset_min, zone_named
-from store.core.settings import Settings
+from store.core.settings import CaptureSettings, Settings
 from store.frames import frames
 from store.frames.media import Media
 from store.spool.queue import Spool
@@ -48,6 +49,16 @@ class Services:
     turns: LiveTurns  # turns of the chat that run by themselves
     clock: Callable[[], int]  # now, in epoch milliseconds
     token: str  # what a bearer must show; every other secret is derived from it
+
+    @property
+    def capture(self) -> CaptureSettings:
+        """How the screen is recorded, as it was chosen. While that cannot be read nothing is recorded, and
+        capture says so.
+        """
+        try:
+            return recording.chosen(self.data_dir, self.settings.capture)
+        except SettingsError:
+            return self.settings.capture
 
 
 def services() -> Services:

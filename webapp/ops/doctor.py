@@ -24,9 +24,9 @@ from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingErro
 from engines.ocr.protocol import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from store.backup.backup import advice
-from store.core import times
+from store.core import recording, times
 from store.core.database import open_database
-from store.core.errors import DatabaseDamaged, DeadlineExceeded, StoreError
+from store.core.errors import DatabaseDamaged, DeadlineExceeded, SettingsError, StoreError
 from store.core.paths import DataDir
 from store.core.preferences import host_zone, reading_languages
 from store.core.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
@@ -287,7 +287,11 @@ def _no_model(models: ChatModels) -> Check:
 
 
 def check_disk(data_dir: DataDir, settings: Settings) -> Check:
-    free, verdict, why = free_space(data_dir, settings.capture.min_free_gb)
+    try:
+        floor_gb = recording.chosen(data_dir, settings.capture).min_free_gb
+    except SettingsError as error:
+        return Check("Space", "X", str(error), _("Choose again under Settings, Recording."))
+    free, verdict, why = free_space(data_dir, floor_gb)
     if verdict == "ok":
         return Check("Space", "OK", free)
     verdicts: dict[str, Verdict] = {"bad": "X", "warn": "!"}

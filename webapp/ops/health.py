@@ -231,7 +231,7 @@ def embedding_part(own: Services, worker: IngestState | None) -> Part:
 
 def storage_part(own: Services) -> Part:
     """Room now and soon, and whether retention and backups do their work."""
-    free, verdict, why = free_space(own.data_dir, own.settings.capture.min_free_gb)
+    free, verdict, why = free_space(own.data_dir, own.capture.min_free_gb)
     entries, used = own.spool.usage()
     limits = own.settings.spool
     if verdict != "bad" and (entries >= limits.max_entries or used >= limits.max_gb * 1e9):
@@ -268,7 +268,7 @@ def _lacks_backup(own: Services) -> str:
 
 def growth(own: Services) -> retention.Growth | None:
     """What a month adds, and for how many there is room on the disk, or below the limit that was set."""
-    room_bytes = shutil.disk_usage(own.data_dir.home).free - own.settings.capture.min_free_gb * 1e9
+    room_bytes = shutil.disk_usage(own.data_dir.home).free - own.capture.min_free_gb * 1e9
     limit_gb = retention.chosen(own.database, own.settings.retention).max_gb
     if limit_gb:
         room_bytes = min(room_bytes, limit_gb * 1e9 - retention.media_bytes(own.database))

@@ -58,7 +58,7 @@ def show() -> str:
         opened_ms=sum(segment.duration_ms for segment in opened),
         opened_left_out=max(0, len(opened) - MAX_INTERVALS),
         idle_ms=gaps.duration_ms(own.database, start_ms, end_ms),  # in no total
-        idle_after_s=own.settings.capture.idle_after_s,
+        idle_after_s=own.capture.idle_after_s,
     )
 
 

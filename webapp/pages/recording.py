@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import fields
-from typing import NamedTuple
+import difflib
+import math
+import shutil
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from babel import Locale
 from babel.core import get_global
@@ -13,8 +14,9 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from engines.ocr import tesseract
+from store.core import recording
+from store.core.errors import SettingsError
 from store.core.preferences import choose_reading_languages, reading_languages
-from store.core.settings import CaptureSettings
 from store.core.translation import gettext as _
 from store.core.translation import language
 from store.privacy import rules as privacy
@@ -22,9 +24,6 @@ from store.spool import process_state
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.services import Services, services
-
-_CHANGEABLE = ("monitors", "interval_s", "idle_interval_s", "idle_after_s", "accessible_text", "min_free_gb")
-"""What a person may want to change of capture: it is read at the start, so the page shows how."""
 
 
 class _Language(NamedTuple):
@@ -35,29 +34,54 @@ class _Language(NamedTuple):
     """The command that gets its data, "" where that is here."""
 
 
+class _Monitor(NamedTuple):
+    name: str
+    is_chosen: bool
+    is_connected: bool
+
+
+class _Amount(NamedTuple):
+    """A number of capture's settings: `scale` of what is stored make one `unit`."""
+
+    name: str
+    title: str
+    help: str
+    unit: str
+    scale: float
+    low: float
+    high: float
+
+    def shown(self, value: float) -> str:
+        return f"{value / self.scale:.10g}"
+
+
 @templating.get("/settings/recording")
 def show_recording() -> Response:
-    """What is recorded, how often, and how to change what takes a restart."""
-    own = services()
-    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    return templating.render_page(
-        "settings/recording.html",
-        pause=process_state.read_pause(own.data_dir.spool, own.clock()),
-        state=process_state.CaptureState.read(own.data_dir.spool),
-        worker=process_state.IngestState.read(own.data_dir.spool),
-        capture=own.settings.capture,
-        monitors=own.settings.capture.monitors,
-        languages=_languages(own),
-        install_korean=tesseract.install_command(["kor"]),
-        excluded=len(rules.rules),
-        defaults=rules.defaults,
-        config=own.data_dir.config,
-        toml=list(_as_toml(own.settings.capture)),
-    )
+    """What is recorded, how often, and in which languages it is read."""
+    return _page()
 
 
 @templating.post("/settings/recording")
 def save_recording() -> Response:
+    """Record as the form says from the next look on."""
+    own, form = services(), request.form
+    values, shown, errors = _chosen_amounts(own)
+    names = form.getlist("monitor")
+    known = {each.name for each in _monitors(own)}
+    if unknown := [name for name in names if name not in known]:
+        errors["monitors"] = _unknown_monitor(unknown[0], sorted(known))
+    elif form.getlist("offered") and not names:
+        errors["monitors"] = _("Choose one at least. To record nothing, pause.")
+    if errors:
+        return _page(422, names, shown, errors)
+    is_all = set(names) >= set(form.getlist("offered"))
+    values["monitors"] = [] if is_all else names
+    recording.choose(own.data_dir, values, own.settings.capture)
+    return templating.redirect_to("/settings/recording#recorded")
+
+
+@templating.post("/settings/recording/languages")
+def save_languages() -> Response:
     """Read text in the languages of the form from the next frame on."""
     own, wanted = services(), request.form.getlist("language")
     codes = [each.code for each in _languages(own) if each.code in wanted]
@@ -66,6 +90,97 @@ def save_recording() -> Response:
         raise Problem(422, "invalid_language", _("No language is chosen."), errors=(error,))
     choose_reading_languages(own.database, codes, own.settings.ocr)
     return templating.redirect_to("/settings/recording#languages")
+
+
+def _page(
+    status: int = 200,
+    names: list[str] | None = None,
+    shown: Mapping[str, str] | None = None,
+    errors: Mapping[str, str] | None = None,
+) -> Response:
+    own = services()
+    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    amounts, monitors = _amounts(own), _monitors(own)
+    now = {each.name: each.shown(getattr(own.capture, each.name)) for each in amounts}
+    if names is not None:
+        monitors = [each._replace(is_chosen=each.name in names) for each in monitors]
+    return templating.render_page(
+        "settings/recording.html",
+        status,
+        pause=process_state.read_pause(own.data_dir.spool, own.clock()),
+        problem=_problem(own),
+        worker=process_state.IngestState.read(own.data_dir.spool),
+        given=own.settings.capture.given,
+        monitors=monitors,
+        amounts=amounts,
+        shown={**now, **(shown or {})},
+        errors=errors or {},
+        languages=_languages(own),
+        languages_given=own.settings.ocr.given,
+        install_korean=tesseract.install_command(["kor"]),
+        excluded=len(rules.rules),
+        defaults=rules.defaults,
+    )
+
+
+def _problem(own: Services) -> str:
+    """Why nothing is recorded as it was chosen."""
+    try:
+        recording.chosen(own.data_dir, own.settings.capture)
+    except SettingsError as error:
+        return str(error)
+    return ""
+
+
+def _amounts(own: Services) -> list[_Amount]:
+    """Numbers that a person chooses. A floor above the whole disk would end recording for good."""
+    pace = _("At most one frame of each monitor in this time. A switch of app or window is kept at once.")
+    away = _("Time without keyboard or mouse for so long enters no total; recording goes on")
+    space = _("Recording stops while less of the disk is free, and the recording light says so")
+    disk_gb = math.floor(shutil.disk_usage(own.data_dir.home).total / 1e9)
+    return [
+        _Amount("interval_s", _("Pace"), pace, _("seconds a frame"), 1, 0.1, 3600),
+        _Amount("idle_after_s", _("Away"), away, _("minutes"), 60, 0.5, 1440),
+        _Amount("min_free_gb", _("Space to leave free"), space, _("GB"), 1, 0, disk_gb),
+    ]
+
+
+def _chosen_amounts(own: Services) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
+    """The numbers of the form as they are stored, as they are shown again, and what is wrong with them."""
+    values: dict[str, Any] = {}
+    shown: dict[str, str] = {}
+    errors: dict[str, str] = {}
+    for each in _amounts(own):
+        now = getattr(own.capture, each.name)
+        text = request.form.get(each.name, each.shown(now)).strip().replace(",", ".")
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        near = min(max(number, each.low), each.high) if math.isfinite(number) else now / each.scale
+        if near != number:
+            errors[each.name] = _(
+                "“%(text)s” cannot be: a number from %(low)s to %(high)s. %(near)s is filled in.",
+                text=text[:20], low=f"{each.low:g}", high=f"{each.high:g}", near=f"{near:.10g}",
+            )  # fmt: skip
+        values[each.name] = near * each.scale
+        shown[each.name] = f"{near:.10g}"
+    return values, shown, errors
+
+
+def _monitors(own: Services) -> list[_Monitor]:
+    """Those that are connected, as capture said last, and those that were chosen."""
+    state, chosen = process_state.CaptureState.read(own.data_dir.spool), own.capture.monitors
+    connected = () if state is None else state.connected
+    return [
+        _Monitor(name, not chosen or name in chosen, name in connected)
+        for name in dict.fromkeys((*connected, *chosen))
+    ]
+
+
+def _unknown_monitor(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
+    return _("There is no monitor %(name)s; did you mean %(near)s?", name=name[:60], near=", ".join(near))
 
 
 def _languages(own: Services) -> list[_Language]:
@@ -88,14 +203,6 @@ def _readable(own: Services) -> tuple[str, ...]:
     from engines.ocr.rapidocr import LANGUAGES  # numpy, and much else
 
     return LANGUAGES
-
-
-def _as_toml(section: CaptureSettings) -> Iterator[tuple[str, str, str]]:
-    """(key, value as TOML writes it, help) of settings; such values are written alike in JSON."""
-    for each in fields(section):
-        if each.name in _CHANGEABLE:
-            value = json.dumps(getattr(section, each.name), ensure_ascii=False)
-            yield each.name, value, _(each.metadata["help"])
 
 
 def language_name(code: str) -> str:

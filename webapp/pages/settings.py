@@ -208,7 +208,7 @@ def _storage(
         growth=health.growth(own),
         backups=backups,
         keep=own.settings.backup.keep,
-        floor_gb=own.settings.capture.min_free_gb,
+        floor_gb=own.capture.min_free_gb,
         home=own.data_dir.home,
         runs=retention.runs(own.database, 20),
         kept=tags.pinned_usage(own.database),

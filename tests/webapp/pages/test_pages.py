@@ -501,7 +501,7 @@ def test_languages_of_reading_are_chosen_on_the_page(
 
     def choose(*codes: str) -> int:
         form = {"csrf_token": csrf_of(app, visitor), "language": list(codes)}
-        return visitor.post(address, data=form).status_code
+        return visitor.post(f"{address}/languages", data=form).status_code
 
     assert shown() == ['eng" checked', 'chi_sim" checked', "deu", "kor"]
     assert words(page(visitor, address)).count("not installed here") == 1

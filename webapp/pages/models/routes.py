@@ -15,6 +15,9 @@ from assistant.core.texts import own_language
 from engines.chat.protocol import ModelError
 from engines.chat.servers import PORTS, find_servers
 from store.chats import personas
+from store.core.errors import SettingsError
+from store.core.preferences import choose_setting
+from store.core.translation import N_
 from store.core.translation import gettext as _
 from store.egress import providers
 from store.egress.providers import TOOL_FORMATS, HostNotAllowed, Provider, ProviderInvalid
@@ -30,6 +33,19 @@ _NUMBERS = ("context_tokens", "input_price", "output_price")
 _FLAGS = ("supports_tool_role", "single_system", "supports_responses")
 _ABILITIES = ("supports_tools", "supports_vision", "supports_json_schema")
 _CHOICES = {"": None, "yes": True, "no": False}
+SENT = {
+    "send_pictures": {
+        "local": N_("To models on this computer; others when you ask"),
+        "ask": N_("Only when you ask"),
+        "never": N_("Never"),
+    },
+    "second_reading": {
+        "never": N_("Off"),
+        "local": N_("By models on this computer"),
+        "always": N_("Always"),
+    },
+}
+"""What may be chosen of `ChatSettings`, and what it is called."""
 
 
 @templating.get("/settings/models")
@@ -49,6 +65,20 @@ def add() -> Response:
     except ProviderInvalid as error:
         return models_page(422, form=_shown(form), errors=dict(error.errors))
     return templating.redirect_to(f"/settings/models/{added.id}")
+
+
+@templating.post("/settings/models/sent")
+def choose_sent() -> Response:
+    """To which models pictures go, and which read their answers again."""
+    own = services()
+    for name in set(SENT) & set(request.form):
+        try:
+            choose_setting(own.database, own.settings.chat, f"chat.{name}", request.form[name])
+        except SettingsError:
+            known = _(", ").join(map(_, SENT[name].values()))
+            problem = _("No such choice; there are: %(choices)s.", choices=known)
+            raise Problem(422, "invalid_choice", problem, errors=((name, problem),)) from None
+    return templating.redirect_to("/settings/models#sent")
 
 
 @templating.get("/settings/models/find")
@@ -234,7 +264,9 @@ def models_page(status: int = 200, /, **changes: object) -> Response:
     context: dict[str, object] = {
         "voices": personas.list_personas(own.database),
         "speaking": speaking.id if speaking else None,
-        "chat": own.settings.chat,
+        "sent": SENT,
+        "given": own.settings.chat.given,
+        "now": {name: getattr(models, name) for name in SENT},
         "models": models.listed(),
         "problem": models.problem,
         "form": {},
