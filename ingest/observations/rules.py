@@ -43,7 +43,6 @@ _MAX_URLS = 20
 COMPARED_WITH = 240
 """Frames from all over what is remembered that an hour is compared with."""
 _NAMED = 4
-_TITLE_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +97,7 @@ def _moment(connection: apsw.Connection, around: Surroundings, hour: int, moment
     frame_ids = [moment.first_frame_id]
     texts = own_texts(connection, frame_ids)
     draft = _draft(connection, around, hour, f"{IMPORTED}\n{frame_ids[0]}", [moment], frame_ids, texts)
-    title = f"“{draft.facts[0].text[:_TITLE_CHARS]}” – {IMPORTED}" if draft.facts else IMPORTED
-    return replace(draft, kind=PICTURE, title=title, narrative="A picture that was imported.")
+    return replace(draft, kind=PICTURE, title=IMPORTED, narrative="A picture that was imported.")
 
 
 def _draft(
@@ -138,7 +136,7 @@ def _draft(
         app_name=first.app_name,
         kind=places.kind(first.app_name, first.browser_url),
         project=places.project(longest.app_name, longest.window_name),
-        title=_title(titles, place_name, told),
+        title=_title(titles, place_name),
         narrative=_narrative(visits, titles, files),
         facts=tuple(Fact(line.text, line.frame_id) for line in told),
         concepts=tuple(words),
@@ -179,10 +177,12 @@ def _titles(visits: Sequence[Segment], known: Titles) -> tuple[list[str], str]:
     return titles, _by_time((where, v.duration_ms) for (_, where), v in zip(told, visits, strict=True))[0]
 
 
-def _title(titles: Sequence[str], where: str, told: Sequence[Line]) -> str:
-    """What was open longest; where no window says it, the line on the screen that tells most."""
+def _title(titles: Sequence[str], where: str) -> str:
+    """What was open longest; where no window says it, the app or the site. Never a line of the screen: that
+    may say anything, and stands below as a quote.
+    """
     if not titles:
-        return f"“{told[0].text[:_TITLE_CHARS]}” – {where}" if told else where
+        return where
     more = f" and {len(titles) - 1} more" if len(titles) > 1 else ""
     return f"{titles[0]}{more} – {where}"
 
@@ -230,7 +230,7 @@ def _fingerprint(visits: Sequence[Segment], readings: Sequence[tuple[int, int]],
     ).hexdigest()[:32]
 
 
-_RULES = 5
+_RULES = 6
 """Counted up when the rules change, so that a later derivation writes its words."""
 
 

@@ -47,7 +47,7 @@ _CROP_PX = 384, 224
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """An episode as it is drawn. `title` is what was done, `where` the app with the site, if it had one.
+    """An episode as it is drawn. `title` is what was open, `where` the app with the site, if it had one.
     `quotes` stand on frames that still are; `shot` shows the first of them, else the middle of the episode,
     `crop` where on it: whole pictures of one program look alike.
     """
@@ -64,11 +64,6 @@ class EpisodeRow:
     @property
     def start_ms(self) -> int:
         return self.episode.start_ms
-
-    @property
-    def name(self) -> str:
-        """What was open: never a line of it, which may say anything."""
-        return self.title if "title" in self.episode.lead.edited or self.title[:1] != "“" else self.where
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +173,10 @@ def _lines(drawn: Sequence[EpisodeRow], earlier: frozenset[str]) -> dict[str, An
     """
     timed = sorted((row for row in drawn if row.episode.active_ms), key=lambda row: -row.episode.active_ms)
     named = [row for row in timed if row.episode.lead.app_name not in (None, *NO_APPS)]
-    longest = {(row.name, row.where): row for row in reversed(named)}
+    longest = {(row.title, row.where): row for row in reversed(named)}
     spent = Counter[tuple[str, str]]()
     for row in named:
-        spent[row.name, row.where] += row.episode.active_ms
+        spent[row.title, row.where] += row.episode.active_ms
     new = [longest[key] for key in spent if earlier and longest[key].episode.lead.place not in earlier]
     most = [(longest[key], total_ms) for key, total_ms in spent.most_common(_MOST_NAMED)]
     return {"named": named, "most": most, "new": new[:_MOST_NAMED]}
@@ -266,6 +261,8 @@ def _row(
     if "title" not in lead.edited and " – " in title:  # a rule's title ends in the app or the site
         title, __, where = title.rpartition(" – ")
         where = where if where == app or not app else f"{app} · {where}"
+        if title.startswith("“"):  # a line of the screen, by older rules: it may say anything
+            title = where
     if "title" not in lead.edited and (more := _MORE.fullmatch(title)):
         title = _("%(title)s and %(number)s more", title=more[1], number=more[2])
     if not app or app in NO_APPS:  # the rules say so in English
