@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,9 @@ from store.frames.frames import FrameRow
 from webapp.core import formatting
 from webapp.core.parameters import presets
 from webapp.core.services import viewer
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) ")
+"""A line does not end between a figure and its unit."""
 
 
 class _Pages(Blueprint):
@@ -144,7 +148,7 @@ def install(app: Flask) -> None:
         weekday=formatting.weekday,
         month=formatting.month,
         dates=formatting.dates,
-        duration=formatting.duration,
+        duration=lambda ms: _BEFORE_UNIT.sub("\u00a0", formatting.duration(ms)),
         count=formatting.count,
         size=formatting.size,
         months=formatting.months,
