@@ -126,6 +126,14 @@ _NOUNS = (
     N_("turn"),
 )
 """What may be missing, as `NotFound` calls it."""
+_ON_PAGES = {
+    "entity": N_("person or thing"),
+    "observation": N_("episode"),
+    "persona": N_("voice"),
+    "provider": N_("model"),
+    "session": N_("chat summary"),
+}
+"""Those that pages call otherwise than programs do."""
 
 
 def invalid(status: int, code: str, *errors: tuple[str, str]) -> Problem:
@@ -230,7 +238,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status, error.code, str(error), errors=((error.field, str(error)),), extra=extra)
         case NotFound():
             code = f"{error.noun.replace(' ', '_')}_not_found"
-            detail = _("There is no %(noun)s %(name)s.", noun=_(error.noun), name=error.name)
+            noun = error.noun if is_api() else _ON_PAGES.get(error.noun, error.noun)
+            detail = _("There is no %(noun)s %(name)s.", noun=_(noun), name=error.name)
             return Problem(404, code, detail)
         case PersonaInvalid():
             return invalid(422, "invalid_persona", *error.errors)

@@ -158,8 +158,11 @@ def range_of(values: Mapping[str, str], viewer: Viewer, start: str = "from", end
     phrase = values.get("phrase", "").strip()
     if when == "custom" and phrase and not (values.get(start) and values.get(end)):
         return _of_phrase(phrase, viewer)
-    since = moment(values.get(start) or values.get("from_local"), viewer)
-    until = moment(values.get(end) or values.get("to_local"), viewer, is_end=True)
+    given = values.get(start) or values.get("from_local"), values.get(end) or values.get("to_local")
+    since, until = moment(given[0], viewer), moment(given[1], viewer, is_end=True)
+    for text, at_ms in zip(given, (since, until), strict=True):
+        if text and at_ms is None:
+            return Range("custom", problem=_("%(problem)s.", problem=_unknown_time(text[:60])))
     if since is None and until is None:
         return NO_RANGE
     start_ms, end_ms = since or 0, viewer.now_ms if until is None else until
@@ -178,6 +181,10 @@ def time_problem(refusal: Refusal) -> str:
             return _("“%(phrase)s” is no date here", phrase=phrase)
         case "no_such_time":
             return _("“%(phrase)s” is no time of day", phrase=phrase)
+    return _unknown_time(phrase)
+
+
+def _unknown_time(phrase: str) -> str:
     return _("“%(phrase)s” is not a time I know", phrase=phrase)
 
 

@@ -54,6 +54,7 @@ def show() -> Response:
         total = insights.count(own.database, asked)
     return templating.render_page(
         "insights/insights.html",
+        422 if chosen.problem else 200,
         q=q,
         asked=asked,
         range=chosen,
@@ -74,7 +75,8 @@ def show() -> Response:
 def new() -> Response:
     """Before it is told: ``?frame=`` or ``?from=&to=`` say of what, the form by whom."""
     who = viewer()
-    return _new(_anchor(request.args, who), who)
+    problem = range_of(request.args, who).problem
+    return _new(_anchor(request.args, who), who, 422 if problem else 200, refusal=problem)
 
 
 @templating.post("/insights")

@@ -513,6 +513,25 @@ def test_languages_of_reading_are_chosen_on_the_page(
     assert shown() == ['eng" checked', 'kor" checked', "deu"]
 
 
+@for_each(
+    ("path", "status", "said"),
+    [
+        ("/search?q=a&from=2&to=1", 422, "The range ends before it starts."),
+        ("/search?q=a&from=lately", 422, "“lately” is not a time I know."),
+        ("/insights?from=2&to=1", 422, "The range ends before it starts."),
+        ("/insights/new?from=2&to=1", 422, "The range ends before it starts."),
+        ("/personas/999", 404, "There is no voice 999."),
+        ("/settings/models/999", 404, "There is no model 999."),
+        ("/memory/sessions/999", 404, "There is no chat summary 999."),
+        ("/api/v1/personas/999", 404, "There is no persona 999."),
+    ],
+)
+def test_an_address_that_leads_nowhere_says_so_in_a_sentence(
+    visitor: Actor, path: str, status: int, said: str
+) -> None:
+    assert said in words(page(visitor, path, status))
+
+
 def test_an_unknown_frame_is_a_page(visitor: Actor) -> None:
     assert "No such frame" in page(visitor, "/frames/5", 404)
     assert "Nothing here" in page(visitor, "/frames/007", 404)

@@ -32,7 +32,10 @@ def show() -> Response:
         template = "search/_changed.html" if templating.wants_fragment() else "search/changed.html"
         return templating.render_page(template, 400, asked=asked)
     fragment = "search/_more.html" if asked.after else "search/results.html"
-    return templating.render("search/search.html", fragment, page=results)
+    answer = templating.render("search/search.html", fragment, page=results)
+    if asked.range.problem and not templating.wants_fragment():
+        answer.status_code = 422
+    return answer
 
 
 @templating.get("/search/new")
