@@ -524,6 +524,7 @@ def test_languages_of_reading_are_chosen_on_the_page(
         ("/settings/models/999", 404, "There is no model 999."),
         ("/memory/sessions/999", 404, "There is no chat summary 999."),
         ("/api/v1/personas/999", 404, "There is no persona 999."),
+        ("/settings/models/prompt/preview", 200, "No prompt is sent"),
     ],
 )
 def test_an_address_that_leads_nowhere_says_so_in_a_sentence(

@@ -75,7 +75,7 @@ def preview() -> Response:
     own, name = services(), request.args.get("model", "")
     shown = editor(own, name)
     if shown is None and not name:
-        return templating.redirect_to("/settings/models")
+        return templating.render_page("prompts/preview.html", info=None)
     if shown is None or name not in ("", shown.info.name):
         raise Problem(404, "model_not_found", _("There is no such model."))
     info, who = shown.info, viewer()
