@@ -22,6 +22,8 @@ Quote = tuple[str, str]
 """(entry id, quoted words)"""
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(r"\A(?!\s*(?:```\w*\s*)?\{).*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+"""What ends a thought that nothing began: many a template opens it in the prompt, out of sight."""
 _FENCE = re.compile(r"\A```(?:json|markdown|md|text)?\s*\n(.*?)\n?\s*```\Z", re.DOTALL | re.IGNORECASE)
 """Around all of an answer; one of code is a part of it."""
 _UNREADABLE = re.compile(r'"answer_md"\s*:\s*"(.*?)(?:"\s*(?:,\s*"\w+"\s*:|\}\s*\Z|\Z)|\Z)', re.DOTALL)
@@ -51,7 +53,11 @@ def read_reply(text: str) -> Reply:
 
 def without_thinking(text: str) -> str:
     """What a model said, without what it thought aloud."""
-    return _THINKING.sub("", text).strip()
+    return _unthought(text).strip()
+
+
+def _unthought(text: str) -> str:
+    return _THOUGHT.sub("", _THINKING.sub("", text))
 
 
 def is_whole(text: str) -> bool:
@@ -146,17 +152,20 @@ _UNFINISHED_CHARS = 64
 
 @dataclass(slots=True)
 class StreamBuffer:
-    """An answer as it comes. `text` is all of it so far, `shown` what of it may be seen."""
+    """An answer as it comes. `text` is all of it so far, `shown` what of it may be seen, as part `part`."""
 
+    part: int = 1
     text: str = ""
     shown: str = ""
 
     def add(self, piece: str) -> str:
-        """What may be seen beyond what was shown before."""
+        """What may be seen beyond what was shown before; a part of its own where that turns out a thought."""
         self.text += piece
         now = visible_text(self.text)
         if not now.startswith(self.shown):
-            return ""
+            if not _THOUGHT.match(self.text):
+                return ""
+            self.part, self.shown = self.part + 1, ""
         fresh, self.shown = now[len(self.shown) :], now
         return fresh
 
@@ -172,7 +181,7 @@ def said_so_far(text: str) -> str:
 
 
 def _said(text: str) -> str:
-    said = _THINKING.sub("", text)
+    said = _unthought(text)
     if _STARTS_OBJECT.match(said):
         found = _ANSWER.search(said)
         return decoded(found[1]) if found else ""

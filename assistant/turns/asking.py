@@ -223,7 +223,7 @@ def _streamed(session: ModelSession, *, in_pieces: bool = True) -> Generator[Tur
     """The answer to one request, its words told as they come."""
     turn, services, messages = session.turn, session.turn.services, session.messages
     turn.stop.check()
-    session.heard = StreamBuffer()
+    session.heard = StreamBuffer(session.parts)
     ledger = SentLedger(
         turn.database,
         services.clock,
@@ -251,6 +251,7 @@ def _streamed(session: ModelSession, *, in_pieces: bool = True) -> Generator[Tur
                 completion = piece
                 session.usages.append(ledger.answered(completion, messages))
             elif fresh := session.heard.add(piece):
+                session.parts = session.heard.part
                 yield DeltaEvent(session.parts, fresh)
     assert completion is not None  # a stream ends with it
     return completion

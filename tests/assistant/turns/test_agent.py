@@ -109,6 +109,24 @@ def test_what_is_said_comes_in_pieces_without_marks(
     assert said == {1: "Let me look.", 2: 'It says "ninety" – 九十.'}
 
 
+def test_a_thought_that_was_begun_out_of_sight_is_no_part_of_the_answer(
+    deps: TurnServices, stub: StubModel, afternoon: Afternoon
+) -> None:
+    """The templates of many reasoning models open it in the prompt; only its end comes."""
+    afternoon.show(5, POLICY)
+    stub.call(("search_ocr", {"query": "policy"}))
+    answered = json.dumps(reply("It is ninety days [[e1]].", ("e1", POLICY)))
+    stub.reply(f"They ask of the policy. Was it thirty?\n</think>\n\n{answered}")
+    ran = run(deps)
+    assert ran.result.answer_md == "It is ninety days [1]."
+    said: dict[int, str] = {}
+    for event in ran.events:
+        if isinstance(event, DeltaEvent):
+            said[event.part] = said.get(event.part, "") + event.text
+    assert said.popitem()[1] == "It is ninety days."
+    assert not any("think" in text for text in said.values())
+
+
 def test_several_calls_and_several_rounds(deps: TurnServices, stub: StubModel, afternoon: Afternoon) -> None:
     first, second = afternoon.show(5, POLICY), afternoon.show(9, "invoice from Wagner, 420 EUR")
     stub.call(("search_ocr", {"query": "policy"}), ("search_ocr", {"query": "invoice"}))
