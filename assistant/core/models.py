@@ -267,13 +267,18 @@ class ChatModels:
 
     def note_answer(self, name: str, *, without_tools: bool, called_as: Collection[str] = ()) -> None:
         """Keep what an answer showed: that the model was not held to a schema, was asked `without_tools`
-        because its endpoint refused them, or wrote all its calls as text (`called_as` has their formats).
+        because its endpoint refused them, or wrote all its calls as text (`called_as` has their formats); and
+        a window that its endpoint named.
         """
         entry = self._entry_of(name)
         if entry is None or entry.model is None:
             return
         is_loose = entry.model.format_level > 0 and entry.endpoint.supports_json_schema
-        shown = Abilities(supports_json_schema=False if is_loose else None)
+        window = min(entry.model.context_tokens, entry.endpoint.context_tokens)
+        shown = Abilities(
+            supports_json_schema=False if is_loose else None,
+            context_tokens=window if window < entry.endpoint.context_tokens else None,
+        )
         if without_tools:
             shown = replace(shown, supports_tools=False)
         elif called_as and not {"", entry.endpoint.tool_format} & set(called_as):

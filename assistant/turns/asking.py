@@ -74,7 +74,7 @@ def ask(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> Generator[Tu
         tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
         completed = partial_completion(session.heard.text, turn.plan)
         if completed is None:
-            turn.refusal = session.refusal_of_tools(ending)
+            turn.refusal = session.refusal(ending)
             session.warn()
             raise
         turn.ending = ending
@@ -191,6 +191,8 @@ def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Complet
             completion = yield from _completed(session)
             break
         except ContextTooLong:
+            if session.has_smaller_window and not session.rounds:
+                raise  # all of it, the tools too, is chosen anew for that
             left_out, shortened = session.left_out, session.shortened
             if not shrinks_left or not session.shrink():
                 raise

@@ -108,6 +108,11 @@ class ModelSession:
         return self.turn.is_current(connection) and self.pictures.are_current(connection)
 
     @property
+    def has_smaller_window(self) -> bool:
+        """Whether the endpoint named a window that is smaller than the one that requests were made for."""
+        return self.model.context_tokens < self.window
+
+    @property
     def messages(self) -> list[Message]:
         return [*self.head, *self.rounds]
 
@@ -169,18 +174,23 @@ class ModelSession:
         self.shortened += shortened
 
     def shrink(self) -> bool:
-        """Half of what was refused, for all that follows in the turn; False where nothing can be left out."""
+        """The window that was named, else half of what was refused, for all that follows in the turn; False
+        where nothing can be left out.
+        """
         sent = self.messages
-        self.window = (tokens_of(sent) + self.window - self.room) // 2
+        half = (tokens_of(sent) + self.window - self.room) // 2
+        self.window = self.model.context_tokens if self.has_smaller_window else half
         self.compose()
         self.fit()
         return self.messages != sent
 
-    def refusal_of_tools(self, ending: ModelError | Cancelled) -> ModelError | None:
-        """What came instead of the first answer, where the tools in its request may be why: some servers
-        refuse them, others fail.
+    def refusal(self, ending: ModelError | Cancelled) -> ModelError | None:
+        """What came instead of the first answer, where all can be asked anew: a smaller window was named, or
+        the tools in its request may be why; some servers refuse them, others fail.
         """
-        if not self.tools or self.form or self.usages or isinstance(ending, ContextTooLong | ModelUnknown):
+        if isinstance(ending, ContextTooLong):
+            return ending if self.has_smaller_window and not self.usages else None
+        if not self.tools or self.form or self.usages or isinstance(ending, ModelUnknown):
             return None
         return ending if isinstance(ending, ModelRefused | ModelFailed) else None
 

@@ -37,7 +37,7 @@ from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServi
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
 from engines.cancellation import Cancelled, CancelToken
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ModelError, ModelRefused
+from engines.chat.protocol import ContextTooLong, ModelError, ModelRefused
 from store.chats import tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.core.errors import StoreError
@@ -108,8 +108,9 @@ def _read_again(turn: RunningTurn) -> Iterator[TurnEvent]:
 
 
 def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
-    """The answer with its marks, without tools where the endpoint takes none any more. Raises why there is
-    none. That tools were refused is kept; that the server failed with them may pass.
+    """The answer with its marks, without tools where the endpoint takes none any more, and for the window that
+    it named where that is smaller than was known. Raises why there is none. That tools were refused is kept;
+    that the server failed with them may pass.
     """
     plan = turn.plan
     try:
@@ -117,8 +118,11 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
     except ModelError:
         if turn.refusal is None:
             raise
-        turn.plan = replace(plan, uses_tools=False, request=replace(plan.request, mode="auto"))
-        turn.warnings = [text("without_tools", plan.language, why=heard(turn.refusal.detail))]
+        if isinstance(turn.refusal, ContextTooLong):
+            turn.warnings, turn.refusal = [], None
+        else:
+            turn.plan = replace(plan, uses_tools=False, request=replace(plan.request, mode="auto"))
+            turn.warnings = [text("without_tools", plan.language, why=heard(turn.refusal.detail))]
         checked = yield from _looked_and_asked(turn)
     if turn.usage:
         is_refused = isinstance(turn.refusal, ModelRefused)

@@ -59,6 +59,7 @@ _TOO_LONG_WORDS = re.compile(
     r"|exceed\w* (the )?(available |model'?s? )?(context|max\w* tokens)",
     re.I,
 )
+_WINDOW_WORDS = re.compile(r"context[ _-]?(?:length|size|window)\D{0,20}(\d[\d,]{2,})", re.I)
 _CREDIT_WORDS = re.compile(
     r"insufficient[_ ](quota|credit|balance|funds)|billing|exceeded your current quota", re.I
 )
@@ -204,7 +205,11 @@ def events_of(response: Response, api_key: str = "") -> Iterator[Mapping[str, An
             raise ModelGarbled(f"the server sent a piece that is not JSON: {said}") from error
         if field == "error" or (isinstance(event, dict) and event.get("error")):
             detail = short(without_key(detail_of(event), api_key))
-            raise ModelFailed(f"the server failed in its answer: {detail}")
+            failed = f"the server failed in its answer: {detail}"
+            too_long = _too_long(
+                failed
+            )  # the request, where a window is named; else the answer grew too long
+            raise too_long if too_long.window else ModelFailed(failed)
         if isinstance(event, dict):
             yield event
 
@@ -240,7 +245,7 @@ def error_of(
         host = urlsplit(headers.get("location", "")).hostname or "another one"
         return ModelRefused(f"HTTP {status}: the address leads on to {host}; not followed")
     if code == "context_length_exceeded" or status == 413 or _TOO_LONG_WORDS.search(detail):
-        return ContextTooLong(sentence)
+        return _too_long(sentence)
     if status in (401, 403):
         return ModelUnauthorized(sentence) if api_key else ModelNoKey(sentence)
     if status == 402 or (status == 429 and _CREDIT_WORDS.search(words)):
@@ -256,6 +261,12 @@ def error_of(
     if status in (400, 404, 422) and _MODEL_WORDS.search(words):
         return ModelUnknown(sentence)
     return ModelRefused(sentence)
+
+
+def _too_long(sentence: str) -> ContextTooLong:
+    """With the window that the endpoint names."""
+    window = _WINDOW_WORDS.search(sentence)
+    return ContextTooLong(sentence, int(window[1].replace(",", "")) if window else 0)
 
 
 def detail_of(body: Any) -> str:

@@ -261,9 +261,13 @@ class ModelUnknown(ModelRefused):
 
 
 class ContextTooLong(ModelRefused):
-    """The request is longer than the model's context window."""
+    """The request is longer than the model's context window of `window` tokens, 0 where nobody says."""
 
     code = "context_too_long"
+
+    def __init__(self, detail: str, window: int = 0) -> None:
+        super().__init__(detail)
+        self.window = window
 
 
 class ModelMalformed(ModelError):

@@ -100,7 +100,7 @@ def question(**changes: object) -> TurnRequest:
 
 def too_long(stub: StubModel, times: int) -> None:
     for _ in range(times):
-        stub.fail(400, "maximum context length is 2048 tokens", code="context_length_exceeded")
+        stub.fail(400, "maximum context length exceeded", code="context_length_exceeded")
 
 
 def filled(afternoon: Afternoon) -> None:

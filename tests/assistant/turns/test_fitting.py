@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from assistant.core.models import ChatModels
 from assistant.core.prompt_blocks import tokens_of
 from assistant.core.records import ShortenedEvent
 from assistant.core.texts import estimate_tokens
@@ -16,6 +18,7 @@ from assistant.turns.plan import TurnServices
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import Message, RequestedCall
 from store.core.database import Database
+from store.core.settings import ChatSettings
 from store.sources import entities
 from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
@@ -26,7 +29,8 @@ from tests.sources import message, put_events, put_messages, put_places
 from tests.stub_model import StubModel
 from tests.tables import for_each
 
-TOO_LONG = "This model's maximum context length is 4096 tokens"
+TOO_LONG = "This model's maximum context length is exceeded"
+NAMED = "This model's maximum context length is 2048 tokens. However, you requested 5121 tokens."
 
 
 def rounds(*results: str, is_text: bool = False) -> list[Message]:
@@ -94,6 +98,32 @@ def test_a_request_that_is_refused_as_too_long_is_made_smaller(deps: TurnService
     )
     assert any("lost their ends" in warning for warning in ran.result.warnings)
     assert [call.state for call in ran.calls] == ["completed"]
+
+
+def test_a_window_that_a_refusal_names_is_what_all_is_chosen_for_and_is_kept(
+    database: Database, stub: StubModel, afternoon: Afternoon
+) -> None:
+    """A server that tells its window nowhere else: tools, frames and the chat are chosen anew for that."""
+    for minute in range(40):
+        afternoon.show(minute, f"policy {minute} " + "words and words " * 60)
+    stub.can = ("tools", "json_schema")
+    settings = ChatSettings(base_url=stub.base_url, model="stub", timeout_s=60)
+    models = ChatModels(settings, {}, database=database, waits_s=())
+    models.find_out("stub", 60)
+    with agent_deps(database, stub) as made:
+        deps = replace(made, models=models)
+        stub.fail(400, NAMED, code="context_length_exceeded").reply("Eight.")
+        ran = run(deps, message="What was the policy?", mode="auto")
+        assert ran.result.error is None and "Eight." in ran.result.answer_md
+        assert any("tools" in warning for warning in ran.result.warnings)
+        assert len(json.dumps(stub.requests[0])) / 4 < 2048 and "policy" in stub.prompt(0)
+        assert models.endpoint("stub").context_tokens == 2048 and models.endpoint("stub").supports_tools
+        run(deps, message="What was the policy?", mode="auto")
+        assert len(stub.requests) == 2
+    models.close()
+    again = ChatModels(settings, {}, database=database)
+    assert again.endpoint("stub").context_tokens == 2048
+    again.close()
 
 
 def test_a_small_window_is_told_of_fewer_tools_and_still_of_frames(

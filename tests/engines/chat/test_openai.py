@@ -120,6 +120,28 @@ def test_each_failure_has_its_own_kind_and_keeps_the_cause(
     assert str(status) in caught.value.detail
 
 
+@for_each(
+    ("message", "window"),
+    [
+        ("This model's maximum context length is 2,048 tokens. However, you requested 5000 tokens.", 2048),
+        ("request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096),
+        ("However, the model is loaded with context length of only 4096 tokens, which is not enough.", 4096),
+        ("Requested tokens (5000) exceed context window of 2048", 2048),
+        ("prompt is too long: 5000 tokens", 8192),
+    ],
+)
+def test_a_window_that_a_refusal_names_holds_from_then_on(message: str, window: int) -> None:
+    stream = json.dumps({"error": {"message": message}}).encode()
+    for body, content_type, status in ((stream, "application/json", 400),
+                                       (b"event: error\ndata: %s\n\n" % stream, "text/event-stream", 200)):  # fmt: skip
+        with StubModel() as stub:
+            stub.raw(body, content_type, status)
+            model = OpenAIChatModel("m", stub.base_url, "stub", context_tokens=8192, waits_s=())
+            with pytest.raises(ModelError):
+                model.complete([Message("user", "?")], timeout_s=60)
+            assert model.context_tokens == window
+
+
 def test_a_rate_limit_says_when_to_come_back(stub: StubModel) -> None:
     stub.fail(429, "Slow down", headers={"retry-after": "7"})
     with pytest.raises(ModelRateLimited) as caught:
