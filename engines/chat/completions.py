@@ -365,12 +365,13 @@ class _ChunkAccumulator:
 
     def completion(self) -> Completion:
         text = "".join(self.text)
-        if not text.strip() and not self.calls:
-            if self.refusal:
-                raise ModelRefused(short(self.refusal))
-            raise ModelSilent("the answer is empty") if self.is_completion else _no_completion()
-        if not self.finish:
+        is_empty = not text.strip() and not self.calls
+        if is_empty and self.refusal:
+            raise ModelRefused(short(self.refusal))
+        if not self.finish:  # llama-cpp-python refuses a request that it streams by ending without a word
             raise ModelBrokeOff("the answer broke off before its end")
+        if is_empty:
+            raise ModelSilent("the answer is empty") if self.is_completion else _no_completion()
         calls = tuple(_call(call["id"], call["name"], call["arguments"]) for call in self.calls.values())
         return Completion(text, self.usage, self.model, self.finish, calls)
 

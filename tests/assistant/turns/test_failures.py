@@ -191,7 +191,11 @@ def test_a_missing_range_says_what_was_understood(ask: Ask) -> None:
 _BEGUN = b'data: {"choices": [{"delta": {"content": "{\\"answer_md\\": \\""}}]}\n\n'
 
 
-@for_each("broken", [b"data: upstream timed out\n\n", _BEGUN + b'data: {"choices": [{"del\n\n', _BEGUN])
+_SPEAKER = b'data: {"choices": [{"delta": {"role": "assistant"}, "finish_reason": null}]}\n\n'
+_BROKEN = (b"data: upstream timed out\n\n", _BEGUN + b'data: {"choices": [{"del\n\n', _BEGUN)
+
+
+@for_each("broken", [*_BROKEN, b"", b": ping\n\n", _SPEAKER, _SPEAKER + b"data: [DONE]\n\n"])
 def test_a_stream_that_breaks_before_a_word_is_shown_is_asked_for_as_a_whole(
     ask: Ask, afternoon: Afternoon, stub: StubModel, broken: bytes
 ) -> None:

@@ -132,8 +132,11 @@ def test_each_failure_has_its_own_kind_and_keeps_the_cause(
 )
 def test_a_window_that_a_refusal_names_holds_from_then_on(message: str, window: int) -> None:
     stream = json.dumps({"error": {"message": message}}).encode()
-    for body, content_type, status in ((stream, "application/json", 400),
-                                       (b"event: error\ndata: %s\n\n" % stream, "text/event-stream", 200)):  # fmt: skip
+    event = b"event: error\ndata: %s\n\n" % stream
+    for body, content_type, status in (
+        (stream, "application/json", 400),
+        (event, "text/event-stream", 200),
+    ):
         with StubModel() as stub:
             stub.raw(body, content_type, status)
             model = OpenAIChatModel("m", stub.base_url, "stub", context_tokens=8192, waits_s=())

@@ -81,12 +81,12 @@ def test_calls_and_results_are_sent_in_the_protocols_shape(stub: StubModel) -> N
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (b"data: [DONE]\n\n", ModelMalformed),
+        (b"data: [DONE]\n\n", ModelBrokeOff),
         (b'data: {"choices": [{"delta": {"content": "You "}}]}\n\n', ModelBrokeOff),
         (b'data: {"choices": [{"delta": {"content": "You "}}]}\n\ndata: {broken\n\n', ModelGarbled),
         (b'data: {"error": {"message": "out of memory"}}\n\n', ModelFailed),
         (b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n', ModelSilent),
-        (b'data: {"choices": {"no": "list"}}\n\ndata: 17\n\ndata: [DONE]\n\n', ModelMalformed),
+        (b'data: {"choices": {"no": "list"}}\n\ndata: 17\n\ndata: [DONE]\n\n', ModelBrokeOff),
     ],
 )
 def test_a_broken_stream_is_an_error_and_no_answer(
