@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from assistant.core.texts import estimate_tokens
+from assistant.core.texts import upper_tokens
 from engines.chat.protocol import Message
 
 BlockName = Literal["model_prompt", "identity", "rules", "guidance", "tools", "time", "budget", "background"]
@@ -62,7 +62,7 @@ def system_messages(blocks: Sequence[Block], *, merged: bool = False) -> list[Me
 
 def tokens_of(messages: Sequence[Message]) -> int:
     """About how many tokens messages take, as far as that can be told without the model."""
-    return sum(estimate_tokens(message.content) for message in messages)
+    return sum(upper_tokens(message.content) for message in messages)
 
 
 def prefix_sha256(blocks: Sequence[Block]) -> str:

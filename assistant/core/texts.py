@@ -18,6 +18,7 @@ from stopwordsiso import stopwords
 from store.core import translation
 from store.core.tokenizer import CJK as CJK
 from store.core.tokenizer import estimate_tokens as estimate_tokens
+from store.core.tokenizer import upper_tokens as upper_tokens
 
 Language = Literal["en", "zh"]
 

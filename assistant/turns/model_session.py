@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import apsw
 
 from assistant.core.endpoints import Endpoint
 from assistant.core.prompt_blocks import Block, system_messages, tokens_of
 from assistant.core.strings import text
-from assistant.core.texts import estimate_tokens
+from assistant.core.texts import upper_tokens
 from assistant.evidence.off_screen import OffScreen
 from assistant.evidence.replies import StreamBuffer
 from assistant.retrieval.packing import Packed, pack
@@ -30,7 +31,7 @@ from assistant.turns import attachments, prompts
 from assistant.turns.attachments import AttachmentText
 from assistant.turns.pictures import TOKENS as PICTURE_TOKENS
 from assistant.turns.pictures import Pictures
-from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan
+from assistant.turns.plan import RunningTurn, TurnPlan, reserve
 from assistant.turns.prompts import RESULTS
 from engines.cancellation import Cancelled
 from engines.chat.protocol import (
@@ -137,9 +138,9 @@ class ModelSession:
             can_read=can_read,
         )
         room = self.room - tokens_of(system_messages(self.blocks, merged=merged))
-        room -= estimate_tokens(self.files.text) + PICTURE_TOKENS * len(self.pictures.pictures)
+        room -= upper_tokens(self.files.text) + PICTURE_TOKENS * len(self.pictures.pictures)
         whole = self._packed(_EVERYTHING, is_fuller=False)
-        wanted = estimate_tokens(whole.text) + len(whole.entries)
+        wanted = upper_tokens(whole.text) + len(whole.entries)
         history = recent(self.turn.history, max(room // 4, room - wanted), plan)
         self.turns_left_out = len(self.turn.history) - len(history)
         sent = [message for exchange in history for message in exchange]
@@ -159,7 +160,13 @@ class ModelSession:
             return Packed(plan.question, entries, 0)
         # What is asked for as evidence shows as much of each frame as of any other.
         is_fuller = is_fuller and plan.mode != "evidence"
-        packed = pack(self.retrieval, plan.question, plan.zone, room, plan.words, is_fuller=is_fuller)
+        with_room = partial(
+            pack, self.retrieval, plan.question, plan.zone, words=plan.words, is_fuller=is_fuller
+        )
+        estimated, packed = room, with_room(room)
+        while packed.entries and (size := upper_tokens(packed.text)) > room:
+            estimated = min(estimated - 1, estimated * room // size)
+            packed = with_room(estimated)
         has_any = packed.entries or (self.retrieval.beside and not entries)
         return packed if has_any else replace(packed, text=plan.question)
 
@@ -218,11 +225,6 @@ class ModelSession:
             turn.warnings.append(text("shrunk", language, tokens=self.window))
 
 
-def reserve(window: int) -> int:
-    """Tokens of a window that are kept for the answer."""
-    return min(MAX_ANSWER_TOKENS, window // 4)
-
-
 def recent(history: Sequence[Exchange], room: int, plan: TurnPlan) -> list[Exchange]:
     """The end of a conversation that fits, in whole exchanges; one whose results do not fit comes without
     them. What a conversation about a frame or a moment began with always comes along.
@@ -277,6 +279,6 @@ def _beginning(result: str, over: int) -> str:
         return json.dumps({"note": note, "beginning": result[:count]}, ensure_ascii=False)
 
     # A token is rarely less than a character; quotation marks of the whole are escaped in its part.
-    size = max(1, estimate_tokens(result))
-    kept = len(result) * max(0, size - over) // size - len(told(0)) - 20
+    size = max(1, upper_tokens(result))
+    kept = len(result) * max(0, size - over - upper_tokens(told(0)) - 5) // size
     return told(max(MIN_CHARS, kept))

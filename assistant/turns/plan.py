@@ -51,6 +51,11 @@ MAX_ANSWER_TOKENS = 1_500
 """Room left in the context window for the answer, or a quarter of a small window."""
 
 
+def reserve(window: int) -> int:
+    """Tokens of a window that are kept for the answer."""
+    return min(MAX_ANSWER_TOKENS, window // 4)
+
+
 @dataclass(frozen=True, slots=True)
 class TurnServices:
     """What a turn works with; `clock` gives epoch milliseconds.

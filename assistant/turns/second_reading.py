@@ -31,12 +31,12 @@ from assistant.core.records import (
     TurnResult,
 )
 from assistant.core.strings import text
-from assistant.core.texts import answer_language, estimate_tokens, neutralized
+from assistant.core.texts import answer_language, neutralized, upper_tokens
 from assistant.evidence.citations import without_numbers
 from assistant.evidence.replies import without_thinking
 from assistant.read_api.calls import is_permitted
 from assistant.turns import prompts
-from assistant.turns.plan import MAX_ANSWER_TOKENS, TurnServices
+from assistant.turns.plan import TurnServices, reserve
 from assistant.turns.stored_turns import stored_turn
 from engines.cancellation import Cancelled, CancelToken, run_with_timeout
 from engines.chat.extractive import ExtractiveModel
@@ -150,11 +150,11 @@ def _reading(services: TurnServices, row: StoredTurn, model: ChatModel, sources:
 
 def _fitting(sources: Sources, window_tokens: int) -> Iterator[str]:
     """The first sentences, each a line of JSON, as many as a window has room for."""
-    room = window_tokens - MAX_ANSWER_TOKENS - estimate_tokens(prompts.SECOND_READING)
+    room = window_tokens - reserve(window_tokens) - upper_tokens(prompts.SECOND_READING)
     for n, (claim, items) in enumerate(sources, 1):
         said = neutralized(without_numbers(claim.text))
         line = json.dumps({"n": n, "sentence": said, "quotes": list(map(_quote, items))}, ensure_ascii=False)
-        room -= estimate_tokens(line)
+        room -= upper_tokens(line)
         if room < 0:
             return
         yield line

@@ -108,9 +108,9 @@ def _read_again(turn: RunningTurn) -> Iterator[TurnEvent]:
 
 
 def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
-    """The answer with its marks, without tools where the endpoint takes none any more, and for a smaller window
-    where it named one. Raises why there is none. That tools were refused is kept; that the server failed with
-    them may pass.
+    """The answer with its marks, without tools where the endpoint takes none any more, and for a smaller
+    window where it named one. Raises why there is none. That tools were refused is kept; that the server
+    failed with them may pass.
     """
     plan = turn.plan
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -157,9 +158,24 @@ def test_frames_have_all_the_room_until_tools_have_given_something(
 ) -> None:
     for minute in range(60):
         afternoon.show(minute, f"policy {minute} " + "words and words " * 40)
-    stub.call(("search_ocr", {"query": "policy", "limit": 20})).reply("Sixty.")
+    stub.call(("search_ocr", {"query": "policy", "limit": 10})).reply("Sixty.")
     with agent_deps(database, stub, context_tokens=8_192) as deps:
         ran = run(deps, mode="auto")
     first, second = (request["messages"][1]["content"].count("[[e") for request in stub.requests)
     assert 5 < second < first and "results" not in " ".join(ran.result.warnings)
     assert f"{60 - first} of the 60 selected frames" in " ".join(ran.result.warnings)
+
+
+def test_screens_full_of_figures_fit_into_the_window_as_models_count_them(
+    database: Database, stub: StubModel, afternoon: Afternoon
+) -> None:
+    """Tokenizers keep digits and signs apart: figures take more than a quarter of a token each."""
+    for minute in range(40):
+        afternoon.show(minute, "\n".join(f"policy 18,430.{n:02} | 2026-11-{n:02}T14:05" for n in range(12)))
+    stub.can = ("json_schema",)
+    window, apart = 2_048, re.compile(r"\d|[A-Za-z]+|[^\w\s]")
+    with agent_deps(database, stub, context_tokens=window) as deps:
+        stub.reply("Many figures.")
+        asked_at = {"mode": "evidence", "start_ms": NOW_MS - 86_400_000, "end_ms": NOW_MS}
+        assert run(deps, message="What was the policy?", **asked_at).result.error is None
+    assert "policy" in stub.prompt(0) and len(apart.findall(stub.prompt(0))) < window * 3 // 4

@@ -130,6 +130,6 @@ def test_the_newest_exchanges_stay_whole_and_older_ones_lose_results_first(deps:
     history, plan = [exchange(n) for n in range(4)], admit(deps, asked())
     whole = tokens_of(exchange(0))
     assert recent(history, 4 * whole, plan) == history
-    *brief, third, last = recent(history, 2 * whole + 2, plan)
+    *brief, third, last = recent(history, 2 * whole + 4, plan)
     assert [third, last] == history[2:] and [len(each) for each in brief] == [2]
     assert recent(history, 0, plan) == []

@@ -15,7 +15,6 @@ from engines.chat.protocol import (
     ModelError,
     ModelFailed,
     ModelGarbled,
-    ModelMalformed,
     ModelSilent,
     ModelTimeout,
     RequestedCall,
