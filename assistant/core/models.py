@@ -267,24 +267,26 @@ class ChatModels:
 
     def note_answer(self, name: str, *, without_tools: bool, called_as: Collection[str] = ()) -> None:
         """Keep what an answer showed: that the model was not held to a schema, was asked `without_tools`
-        because its endpoint refused them, or wrote all its calls as text (`called_as` has their formats); and
-        a window that its endpoint named.
+        because its endpoint refused them, or wrote all its calls as text (`called_as` has their formats).
         """
         entry = self._entry_of(name)
         if entry is None or entry.model is None:
             return
         is_loose = entry.model.format_level > 0 and entry.endpoint.supports_json_schema
-        window = min(entry.model.context_tokens, entry.endpoint.context_tokens)
-        shown = Abilities(
-            supports_json_schema=False if is_loose else None,
-            context_tokens=window if window < entry.endpoint.context_tokens else None,
-        )
+        shown = Abilities(supports_json_schema=False if is_loose else None)
         if without_tools:
             shown = replace(shown, supports_tools=False)
         elif called_as and not {"", entry.endpoint.tool_format} & set(called_as):
             shown = replace(shown, supports_tools=True, tool_format=min(called_as))
         found = shown.over(entry.endpoint.found)
         if found != entry.endpoint.found:
+            self._learn(entry, found, entry.endpoint.model)
+
+    def note_window(self, name: str, window: int) -> None:
+        """Keep the window that an endpoint named when it refused a request as too long."""
+        entry = self._entry_of(name)
+        if entry is not None:
+            found = replace(entry.endpoint.found, context_tokens=window)
             self._learn(entry, found, entry.endpoint.model)
 
     def _find_out(self, entry: _Entry) -> None:
@@ -299,7 +301,9 @@ class ChatModels:
     def _report(self, entry: _Entry, timeout_s: float, *, forget: bool = False) -> Report:
         assert self._database is not None
         report = abilities.find_out(entry.as_set, self._database, self._clock, timeout_s, forget=forget)
-        self._learn(entry, report.found, report.model, report)
+        # What a refusal told meanwhile is found out, too.
+        found = report.found if forget else report.found.over(entry.endpoint.found)
+        self._learn(entry, found, report.model, report)
         return report
 
     def _learn(self, entry: _Entry, found: Abilities, model: str, report: Report | None = None) -> None:

@@ -190,11 +190,11 @@ def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Complet
         try:
             completion = yield from _completed(session)
             break
-        except ContextTooLong:
-            if session.has_smaller_window and not session.rounds:
+        except ContextTooLong as error:
+            if session.is_smaller(error) and not session.rounds:
                 raise  # all of it, the tools too, is chosen anew for that
             left_out, shortened = session.left_out, session.shortened
-            if not shrinks_left or not session.shrink():
+            if not shrinks_left or not session.shrink(error):
                 raise
             told = {"left_out": session.left_out - left_out, "shortened": session.shortened - shortened}
             if any(told.values()):

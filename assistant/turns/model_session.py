@@ -109,11 +109,6 @@ class ModelSession:
         return self.turn.is_current(connection) and self.pictures.are_current(connection)
 
     @property
-    def has_smaller_window(self) -> bool:
-        """Whether the endpoint named a window that is smaller than the one that requests were made for."""
-        return self.model.context_tokens < self.window
-
-    @property
     def messages(self) -> list[Message]:
         return [*self.head, *self.rounds]
 
@@ -180,13 +175,17 @@ class ModelSession:
         self.left_out += left_out
         self.shortened += shortened
 
-    def shrink(self) -> bool:
+    def is_smaller(self, error: ModelError | Cancelled) -> bool:
+        """Whether a refusal names a window that is smaller than the one that requests were made for."""
+        return isinstance(error, ContextTooLong) and 0 < error.window < self.window
+
+    def shrink(self, refusal: ContextTooLong) -> bool:
         """The window that was named, else half of what was refused, for all that follows in the turn; False
         where nothing can be left out.
         """
         sent = self.messages
         half = (tokens_of(sent) + self.window - self.room) // 2
-        self.window = self.model.context_tokens if self.has_smaller_window else half
+        self.window = refusal.window if self.is_smaller(refusal) else half
         self.compose()
         self.fit()
         return self.messages != sent
@@ -196,7 +195,7 @@ class ModelSession:
         the tools in its request may be why; some servers refuse them, others fail.
         """
         if isinstance(ending, ContextTooLong):
-            return ending if self.has_smaller_window and not self.usages else None
+            return ending if self.is_smaller(ending) and not self.usages else None
         if not self.tools or self.form or self.usages or isinstance(ending, ModelUnknown):
             return None
         return ending if isinstance(ending, ModelRefused | ModelFailed) else None

@@ -119,6 +119,7 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
         if turn.refusal is None:
             raise
         if isinstance(turn.refusal, ContextTooLong):
+            turn.services.models.note_window(plan.model.name, turn.refusal.window)
             turn.warnings, turn.refusal = [], None
         else:
             turn.plan = replace(plan, uses_tools=False, request=replace(plan.request, mode="auto"))

@@ -196,22 +196,13 @@ class OpenAIChatModel(ChatModel):
     ) -> Generator[str | Completion, None, None]:
         if self._key_problem:
             raise ModelNoKey(self._key_problem)
-        with call.cancellation.at(call.until_s), _told_why_it_ended(call), call.stack, self._learning():
+        with call.cancellation.at(call.until_s), _told_why_it_ended(call), call.stack:
             for item in self._items(self._opened(call, parameters, schema)):
                 call.raise_if_over()
                 if isinstance(item, Completion):
                     yield replace(item, text=_printable(item.text))
                 else:
                     yield _printable(item)
-
-    @contextmanager
-    def _learning(self) -> Iterator[None]:
-        """The window that the endpoint refused a request with holds from then on."""
-        try:
-            yield
-        except ContextTooLong as error:
-            self.context_tokens = min(self.context_tokens, error.window or self.context_tokens)
-            raise
 
     def _answered(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Response:
         """The response, held to the schema as strictly as the endpoint can be, and asked for again

@@ -127,10 +127,10 @@ def test_each_failure_has_its_own_kind_and_keeps_the_cause(
         ("request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096),
         ("However, the model is loaded with context length of only 4096 tokens, which is not enough.", 4096),
         ("Requested tokens (5000) exceed context window of 2048", 2048),
-        ("prompt is too long: 5000 tokens", 8192),
+        ("prompt is too long: 5000 tokens > 4096", 0),
     ],
 )
-def test_a_window_that_a_refusal_names_holds_from_then_on(message: str, window: int) -> None:
+def test_a_refusal_tells_the_window_that_it_names(message: str, window: int) -> None:
     stream = json.dumps({"error": {"message": message}}).encode()
     event = b"event: error\ndata: %s\n\n" % stream
     for body, content_type, status in (
@@ -139,10 +139,10 @@ def test_a_window_that_a_refusal_names_holds_from_then_on(message: str, window: 
     ):
         with StubModel() as stub:
             stub.raw(body, content_type, status)
-            model = OpenAIChatModel("m", stub.base_url, "stub", context_tokens=8192, waits_s=())
-            with pytest.raises(ModelError):
+            model = OpenAIChatModel("m", stub.base_url, "stub", waits_s=())
+            with pytest.raises(ModelError) as caught:
                 model.complete([Message("user", "?")], timeout_s=60)
-            assert model.context_tokens == window
+            assert getattr(caught.value, "window", 0) == window
 
 
 def test_a_rate_limit_says_when_to_come_back(stub: StubModel) -> None:
