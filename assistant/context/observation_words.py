@@ -20,7 +20,15 @@ from assistant.core.models import ChatModels
 from assistant.core.strings import PROMPTS
 from assistant.evidence.particulars import Screen
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import Message, ModelError, ModelMalformed, ModelRefused, object_in, object_schema
+from engines.chat.protocol import (
+    Message,
+    ModelError,
+    ModelMalformed,
+    ModelRefused,
+    ModelStopped,
+    object_in,
+    object_schema,
+)
 from store.core import tokenizer, tombstones
 from store.core.database import Database
 from store.core.errors import Outdated
@@ -77,9 +85,10 @@ class ObservationWords:
         if endpoint is None or self.clock() < self._again_ms:
             return False
         since = tombstones.newest_now(self.database)  # before anything is read that is sent
-        waiting = observation_writer.due(self.database, self.clock(), 1)
-        for observation, fingerprint in waiting:
-            self._again_ms = self._refine(endpoint, observation, fingerprint, since)
+        with self.models.in_background() as work:
+            waiting = [] if work.is_over else observation_writer.due(self.database, self.clock(), 1)
+            for observation, fingerprint in waiting:
+                self._again_ms = self._refine(endpoint, observation, fingerprint, since)
         return bool(waiting)
 
     def _refine(self, endpoint: Endpoint, observation: Observation, fingerprint: str, since: int) -> int:
@@ -90,6 +99,8 @@ class ObservationWords:
             log.warning("observation %d was not refined: %s", observation.id, error.code)
             with self.database.write() as connection:
                 observation_writer.fail(connection, observation.id, fingerprint, error.code, self.clock())
+            return 0
+        except ModelStopped:  # somebody asks
             return 0
         except ModelError as error:  # it says nothing about the text that was sent
             log.warning("the model for memory does not answer: %s", error.code)

@@ -21,7 +21,7 @@ from assistant.context.session_summary import Fields
 from assistant.core.models import ChatModels
 from assistant.core.strings import own_sentences
 from assistant.core.texts import estimate_tokens, redacted
-from engines.cancellation import Cancellation, current
+from engines.cancellation import Cancellation
 from engines.chat.protocol import ModelError
 from store.core.database import Database
 from store.core.errors import StoreError, stack_of
@@ -355,9 +355,11 @@ def look(services: ContextServices) -> None:
         now_ms = services.clock()
         settled_ms, oldest_ms = now_ms - SETTLE_MS, now_ms - _DAY_MS
         for session_id in chat_digests.unrefined(services.database, settled_ms, oldest_ms, REFINED_AT_ONCE):
-            refine(services, session_id)
-            if (work := current()) and work.is_over:  # it was ended, and is made up for at the next start
-                return
+            with services.models.in_background() as work:
+                if not work.is_over:
+                    refine(services, session_id)
+                if work.is_over:  # somebody asks, or it was ended: it is made up for later
+                    return
             chat_sessions.note(services.database, session_id, {"refined_ms": services.clock()})
     except FAULTS as error:
         log.warning("chats are looked after later: %s", type(error).__name__)

@@ -10,7 +10,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, replace
 from functools import partial
@@ -108,6 +109,8 @@ class ChatModels:
         self._waits_s = waits_s
         self._lock = threading.Lock()
         self._keeping = threading.Lock()  # around the other one; nobody who asks a model waits for it
+        self._waiting = 0  # who wait for an answer
+        self._background = set[Cancellation]()
         self._chosen = ""
         self._entries: dict[str, _Entry] = {}
         self._extractive = ExtractiveModel()
@@ -228,6 +231,38 @@ class ChatModels:
         default = self.default
         shown = (entry.endpoint.shown(default) for entry in self._entries.values())
         return [*shown, endpoints.built_in(default)]
+
+    # -- who goes first: many a server answers one request at a time --------------------------
+
+    @contextmanager
+    def for_a_person(self) -> Iterator[None]:
+        """While somebody waits for an answer. What is asked in the background is ended."""
+        with self._lock:
+            self._waiting += 1
+            background = tuple(self._background)
+        for work in background:
+            work.now()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting -= 1
+
+    @contextmanager
+    def in_background(self) -> Iterator[Cancellation]:
+        """What nobody waits for: it is over where somebody waits for an answer, or comes to wait for one."""
+        work = Cancellation()
+        with self._lock:
+            self._background.add(work)
+            is_free = not self._waiting
+        if not is_free:
+            work.now()
+        try:
+            with work.here():
+                yield work
+        finally:
+            with self._lock:
+                self._background.discard(work)
 
     # -- what a model can do ------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ What goes out at the end is read back from the store, so that a reload shows the
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 
 from assistant.core.records import (
@@ -72,7 +73,13 @@ def unattended(services: TurnServices, events: Iterable[TurnEvent]) -> Iterator[
 
 
 def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> Iterator[TurnEvent]:
-    """The events of a turn that was admitted."""
+    """The events of a turn that was admitted. Models have no time for anything else meanwhile."""
+    is_plain = isinstance(plan.model, ExtractiveModel)
+    with nullcontext() if is_plain else services.models.for_a_person():
+        yield from _run(services, plan, stop)
+
+
+def _run(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> Iterator[TurnEvent]:
     history, question = transcript.before(services, plan)
     model = transcript.chained_model(services.database, plan, history)
     plan = replace(plan, asked=question, model=model)

@@ -361,6 +361,32 @@ def test_a_request_that_is_under_way_when_the_app_stops_is_noted_as_stopped(
     assert only_observation(words.database).refine_error is None
 
 
+def test_a_question_ends_what_is_asked_in_the_background_which_waits_for_its_answer(
+    words: ObservationWords, stub: StubModel, shoot: Shoot
+) -> None:
+    """Many a server answers one request at a time, or breaks one off for the next."""
+    shoot(NOON_MS, "retention")
+    work(words, most=0)
+    asked, over = threading.Event(), threading.Event()
+
+    def think(_: object) -> str:
+        asked.set()
+        over.wait()
+        return "{}"
+
+    stub.reply(think)
+    step = threading.Thread(target=words.step)
+    step.start()
+    assert asked.wait(60)
+    with words.models.for_a_person():
+        step.join(60)
+        assert not step.is_alive() and not words.step()
+    over.set()
+    assert [each.outcome for each in egress_log.latest(words.database)] == ["stopped"]
+    stub.anew().reply(better())
+    assert words.step() and only_observation(words.database).source == "model"
+
+
 def busy(*_: object) -> int:
     raise StoreBusy("another process writes")
 

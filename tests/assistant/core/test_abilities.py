@@ -244,3 +244,15 @@ def test_a_closed_port_is_the_address_at_fault(models: Any) -> None:
         report = made.test("stub")
     assert verdicts(report) == {"address": "failed"}
     assert isinstance(report.error, ModelUnreachable)
+
+
+def test_a_window_that_a_refusal_names_stays_when_the_rest_is_found_out_beside_it(models: Any) -> None:
+    with StubModel(can=("tools", "json_schema")) as stub:
+        stub.may_show.clear()
+        made = models(stub.base_url, model="stub")
+        made.find_out("stub", patience_s=0)
+        made.note_window("stub", 2_048)
+        stub.may_show.set()
+        endpoint = found(made, "stub")
+        assert (endpoint.supports_tools, endpoint.context_tokens) == (True, 2_048)
+        assert made.get("stub").context_tokens == 2_048
