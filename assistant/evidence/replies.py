@@ -31,6 +31,8 @@ _BARE_QUOTE = re.compile(r'((?<!\\)(?:\\\\)*)"')
 _ESCAPE_BEGUN = re.compile(
     r"(?<!\\)(?:\\\\)*(?P<begun>(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\u[0-9a-fA-F]{0,3})?)\Z"
 )
+_NO_PROSE = re.compile(r"\s*(?:\{\s*[\"}]|\{\s*\Z|\[\s*(?:\{\s*[\"}]|\]\s*\Z))")
+"""JSON that is none of the answers that were asked for."""
 _ID = re.compile(r"\s*\[*\s*e?(\d{1,4})\s*\]*\s*", re.IGNORECASE)
 
 
@@ -46,7 +48,7 @@ def read_reply(text: str) -> Reply:
     """The reply in a completion's text. Raises `ModelMalformed` when there is no answer in it."""
     said = _FENCE.sub(r"\1", without_thinking(text)).strip()
     reply = _structured(said) or _salvaged(said) or Reply(said, ())
-    if not reply.answer_md.strip() or reply.answer_md.lstrip().startswith('{"'):
+    if not reply.answer_md.strip() or _NO_PROSE.match(reply.answer_md):
         raise ModelMalformed("the model's answer holds no text")
     return Reply(reply.answer_md.strip()[:MAX_ANSWER_CHARS], reply.quotes)
 

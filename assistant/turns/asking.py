@@ -162,11 +162,14 @@ def _rounds(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
 
 
 def _last(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
-    """The answer without tools. It is asked for again where the model has said nothing for the first time."""
+    """The answer without tools. Where the model has said nothing for the first time it is asked for again, in
+    no format: small models fill an object that is asked of them with nothing.
+    """
     if session.tools:
         session.close_tools()
     completion, reply = yield from _generate(session)
     if not has_answer(reply.prose) and not session.is_silent:
+        session.is_silent = True
         completion, reply = yield from _generate(session)
     return replace(completion, text=reply.prose)
 
@@ -240,7 +243,7 @@ def _streamed(session: ModelSession, *, in_pieces: bool = True) -> Generator[Tur
     pieces = partial(
         session.model.stream,
         messages,
-        schema=None if session.plan.uses_tools else prompts.OUTPUT_SCHEMA,
+        schema=None if session.plan.uses_tools or session.is_silent else prompts.OUTPUT_SCHEMA,
         tools=[] if session.form else registry.definitions(session.tools),
         timeout_s=services.models.timeout_s,
         on_send=ledger,

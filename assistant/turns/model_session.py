@@ -81,7 +81,7 @@ class ModelSession:
     shortened: int = 0
     turns_left_out: int = 0
     is_silent: bool = False
-    """Whether it was asked with tools and said nothing, or nothing that can be used."""
+    """Whether it was asked and said nothing, or nothing that can be used."""
     heard: StreamBuffer = field(default_factory=StreamBuffer)
     """What of the answer that is being written was heard so far."""
 

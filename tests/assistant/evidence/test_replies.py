@@ -47,7 +47,8 @@ def test_a_reply_is_read_with_tolerance(text: str, reply: Reply) -> None:
     assert read_reply(text) == reply
 
 
-@for_each("text", ["", "  ", '{"evidence": []}', '{"answer_md": ""}', "<think>so long", '{"answer_md": 3}'])
+@for_each("text", ["", "  ", '{"evidence": []}', '{"answer_md": ""}', "<think>so long", '{"answer_md": 3}',
+                  "{\n}", "{", '{\n  "question": "What?"\n}', "[]", '[\n {"frames": 3}]'])  # fmt: skip
 def test_what_holds_no_answer_is_malformed(text: str) -> None:
     with pytest.raises(ModelMalformed):
         read_reply(text)

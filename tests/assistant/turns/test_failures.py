@@ -206,6 +206,17 @@ def test_a_stream_that_breaks_before_a_word_is_shown_is_asked_for_as_a_whole(
     assert "stream" not in stub.requests[0]
 
 
+@for_each("empty", ["{\n}", "{}", '{\n  "question": "What did I do?"\n}'])
+def test_an_object_without_an_answer_is_followed_by_a_request_in_no_format(
+    ask: Ask, afternoon: Afternoon, stub: StubModel, empty: str
+) -> None:
+    """Small models that are held to an object fill it with nothing."""
+    afternoon.show(1, "hello")
+    stub.anew().reply(empty).reply("It says hello [[e1]].")
+    assert ask().answer_md == "It says hello [1]."
+    assert ["response_format" in request for request in stub.requests] == [True, False]
+
+
 def test_what_broke_a_stream_is_told_in_the_servers_words(
     ask: Ask, afternoon: Afternoon, stub: StubModel
 ) -> None:
