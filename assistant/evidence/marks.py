@@ -76,7 +76,7 @@ def check(
         if plain(text).strip() in own_sentences():
             continue
         cited = tuple(dict.fromkeys(n for n in _cited(text) if n in known))
-        if not cited and _claims_nothing(statement, text):
+        if not cited and _claims_nothing(statement, text, is_last=at + 1 == len(statements)):
             continue
         # As long as the text, so that places in it are places of the answer.
         said = CITATION.sub(lambda found: " " * len(found[0]), text)
@@ -115,15 +115,15 @@ def moved(claims: Iterable[Claim], by: int) -> Iterator[Claim]:
         yield replace(claim, start=claim.start + by, end=claim.end + by, on_frame=on_frame)
 
 
-def _claims_nothing(statement: Statement, text: str) -> bool:
-    """Headings, code, questions, and what leads in to what follows."""
+def _claims_nothing(statement: Statement, text: str, *, is_last: bool) -> bool:
+    """Headings of what follows, code, questions, and what leads in to what follows; never a bare figure."""
     said = plain(text).strip(" *_~")
     is_bold = text.startswith(("**", "__")) and text.endswith(("**", "__")) and len(said) == len(text) - 4
     return (
-        statement.kind in ("heading", "code")
-        or is_bold
+        statement.kind == "code"
+        or ((statement.kind == "heading" or is_bold) and not is_last)
         or said.endswith(_ASKS_OR_LEADS)
-        or not any(map(str.isalpha, said))
+        or not any(map(str.isalnum, said))
     )
 
 
