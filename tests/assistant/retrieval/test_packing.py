@@ -30,6 +30,7 @@ from store.core.database import Database
 from store.core.settings import ChatSettings
 from store.search.filters import Filters
 from store.search.sample import SampledFrame
+from store.timeline.gaps import Gap
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
@@ -128,6 +129,15 @@ def test_no_budget_is_ever_exceeded_by_frames(count: int, budget: int, text: str
     assert [entry.id for entry in packed.entries] == sorted(
         (entry.id for entry in packed.entries), key=lambda name: int(name[1:])
     )
+
+
+def test_what_code_has_counted_leaves_a_small_window_to_frames() -> None:
+    gaps = tuple(Gap(START_MS + n * HOUR_MS, START_MS + (n + 1) * HOUR_MS, "not_running") for n in range(6))
+    found = retrieval(20)
+    found = replace(found, coverage=replace(found.coverage, gaps=gaps))
+    small, large = (pack(found, "What did I do?", ZONE, budget) for budget in (400, 8_000))
+    assert large.text.count("not recorded:") == 6 and len(large.entries) == 20
+    assert 0 < small.text.count("not recorded:") < 5 and len(small.entries) >= 3
 
 
 def test_a_model_is_told_which_other_windows_have_lines_on_a_frame() -> None:
