@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any, TypeVar
 
 import apsw
@@ -16,7 +16,7 @@ import apsw
 from assistant.core import prompt_blocks
 from assistant.core.endpoints import Endpoint
 from assistant.core.prompt_blocks import Block
-from assistant.core.texts import estimate_tokens
+from assistant.core.texts import estimate_tokens, without_thinking
 from engines.chat.protocol import ChatModel, Completion, Message, ModelError, Schema, Usage
 from store.core.database import Database
 from store.egress.egress_log import EgressRecorder, Purpose, RequestContext, cost_of
@@ -59,13 +59,14 @@ class SentLedger(EgressRecorder):
     def complete(
         self, model: ChatModel, messages: Sequence[Message], **options: Any
     ) -> tuple[Completion, Usage]:
-        """One answer, and what it took; `options` as of `ChatModel.complete`.
+        """One answer without what was thought aloud, and what it took; `options` as of `ChatModel.complete`.
 
         Raises `ModelError` and `StoreError`.
         """
         with self.asking():
             completion = model.complete(messages, **options, on_send=self)
-            return completion, self.answered(completion, messages)
+            usage = self.answered(completion, messages)
+            return replace(completion, text=without_thinking(completion.text)), usage
 
     @contextmanager
     def asking(self) -> Iterator[None]:

@@ -294,6 +294,23 @@ def is_luhn(digits: list[int]) -> bool:
     return sum(doubled) % 10 == 0
 
 
+# -- what a model thinks aloud ----------------------------------------------------------------
+
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(r"\A(?!\s*(?:```\w*\s*)?\{).*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+"""What ends a thought that nothing began: many a template opens it in the prompt, out of sight."""
+
+
+def without_thinking(text: str) -> str:
+    """What a model said, without what it thought aloud."""
+    return _THOUGHT.sub("", _THINKING.sub("", text)).strip()
+
+
+def ends_thought(text: str) -> bool:
+    """Whether what was said so far turns out a thought that was begun out of sight."""
+    return bool(_THOUGHT.match(text))
+
+
 # -- text from outside, made harmless ---------------------------------------------------------
 #
 # What stands on a screen, in a message, in a file or on a web page may look like the markup of a call,

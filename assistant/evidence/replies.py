@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from assistant.core.texts import ends_thought, without_thinking
 from assistant.formats import parsing
 from engines.chat.protocol import ModelMalformed
 
@@ -21,9 +22,6 @@ MAX_ANSWER_CHARS = 20_000
 Quote = tuple[str, str]
 """(entry id, quoted words)"""
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-_THOUGHT = re.compile(r"\A(?!\s*(?:```\w*\s*)?\{).*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-"""What ends a thought that nothing began: many a template opens it in the prompt, out of sight."""
 _FENCE = re.compile(r"\A```(?:json|markdown|md|text)?\s*\n(.*?)\n?\s*```\Z", re.DOTALL | re.IGNORECASE)
 """Around all of an answer; one of code is a part of it."""
 _UNREADABLE = re.compile(r'"answer_md"\s*:\s*"(.*?)(?:"\s*(?:,\s*"\w+"\s*:|\}\s*\Z|\Z)|\Z)', re.DOTALL)
@@ -51,15 +49,6 @@ def read_reply(text: str) -> Reply:
     if not reply.answer_md.strip() or _NO_PROSE.match(reply.answer_md):
         raise ModelMalformed("the model's answer holds no text")
     return Reply(reply.answer_md.strip()[:MAX_ANSWER_CHARS], reply.quotes)
-
-
-def without_thinking(text: str) -> str:
-    """What a model said, without what it thought aloud."""
-    return _unthought(text).strip()
-
-
-def _unthought(text: str) -> str:
-    return _THOUGHT.sub("", _THINKING.sub("", text))
 
 
 def is_whole(text: str) -> bool:
@@ -165,7 +154,7 @@ class StreamBuffer:
         self.text += piece
         now = visible_text(self.text)
         if not now.startswith(self.shown):
-            if not _THOUGHT.match(self.text):
+            if not ends_thought(self.text):
                 return ""
             self.part, self.shown = self.part + 1, ""
         fresh, self.shown = now[len(self.shown) :], now
@@ -183,7 +172,7 @@ def said_so_far(text: str) -> str:
 
 
 def _said(text: str) -> str:
-    said = _unthought(text)
+    said = without_thinking(text)
     if _STARTS_OBJECT.match(said):
         found = _ANSWER.search(said)
         return decoded(found[1]) if found else ""

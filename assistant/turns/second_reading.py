@@ -33,7 +33,6 @@ from assistant.core.records import (
 from assistant.core.strings import text
 from assistant.core.texts import answer_language, neutralized, upper_tokens
 from assistant.evidence.citations import without_numbers
-from assistant.evidence.replies import without_thinking
 from assistant.read_api.calls import is_permitted
 from assistant.turns import prompts
 from assistant.turns.plan import TurnServices, reserve
@@ -172,7 +171,7 @@ def _opinions(said: str, claims: Sequence[Claim]) -> tuple[SentenceOpinion, ...]
 
     Raises `ModelMalformed` when nothing is said of any.
     """
-    given = {(int(n), words.lower().replace(" ", "_")) for n, words in _SAID.findall(without_thinking(said))}
+    given = {(int(n), words.lower().replace(" ", "_")) for n, words in _SAID.findall(said)}
     found = tuple(
         SentenceOpinion(claim.start, claim.end, opinion)
         for n, claim in enumerate(claims, 1)

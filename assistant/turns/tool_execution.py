@@ -15,9 +15,9 @@ from typing import Any
 from assistant.core.errors import UnknownChat
 from assistant.core.models import ChatModels
 from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
-from assistant.core.texts import neutralized
+from assistant.core.texts import neutralized, without_thinking
 from assistant.evidence.off_screen import SOURCE_OF
-from assistant.evidence.replies import is_object, visible_text, without_thinking
+from assistant.evidence.replies import is_object, visible_text
 from assistant.formats.parsing import MAX_CALLS, Call, Parsed, call_as_text, parse_any, parse_message
 from assistant.tools.context import Findings, ToolContext
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes

@@ -114,6 +114,16 @@ def test_a_model_puts_settled_observations_into_better_words(
     assert len(stub.requests) == 1
 
 
+@for_each("thought", ["<think>They want {one: object}.</think>", "They want {one: object}.\n</think>\n\n"])
+def test_what_a_model_thinks_aloud_is_no_part_of_its_words(
+    words: ObservationWords, stub: StubModel, shoot: Shoot, thought: str
+) -> None:
+    shoot(NOON_MS, "retention")
+    stub.anew().reply(thought + better())
+    work(words)
+    assert only_observation(words.database).source == "model"
+
+
 def test_a_bad_answer_is_tried_again_later_and_given_up_in_the_end(
     words: ObservationWords, stub: StubModel, shoot: Shoot, clock: Clock
 ) -> None:
