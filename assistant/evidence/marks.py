@@ -3,7 +3,7 @@
 ============ ===============================================================================
 cited        the sentence cites frames; its words that stand there are its `on_frame`
 not_on_frame a quote given for it, or a quotation, figure, date, time, address or name in it, stands
-             on none of the frames it cites, or in another row of a table than it names: `missing`
+             on none of the frames it cites: `missing`
 no_source    it cites nothing, or frames without text, and tells more than their titles; `missing` are its
              quotations, figures, dates, addresses and names
 seen         the same words, where the model was shown the picture of a cited frame: it may see what was not
@@ -19,23 +19,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from types import MappingProxyType
 
 from assistant.core.records import Claim, ClaimState, EvidenceItem, OnFrame
 from assistant.core.strings import own_sentences
-from assistant.evidence.clauses import pieces_of
-from assistant.evidence.particulars import (
-    Particular,
-    Screen,
-    is_in_signs,
-    particulars,
-    whole_names,
-)
-from assistant.evidence.underlined import underlined
-from assistant.language.small_words import language_of
+from assistant.evidence.particulars import Particular, Screen, is_in_signs, particulars, pieces_of
+from assistant.language.small_words import bare, language_of
 from assistant.language.statements import CITATION, Statement, plain, split_statements
-from assistant.language.values import Value, without
+from assistant.language.values import without
 from assistant.retrieval.measured_facts import MeasuredFacts
 
 _NO_SCREENS: Mapping[int, Screen] = MappingProxyType({})
@@ -92,8 +83,7 @@ def check(
         elif shown and not (wrong or in_pictures) and all(screen.is_blank for screen in shown.values()):
             state, missing = _of_titles(said, found, given, shown.values())
         place, right = (statement.start, statement.end), right_in.get(at, ())
-        stands = underlined(said, statement.start, found, shown, right, language) if not missing else ()
-        on_frame = tuple(stands)
+        on_frame = () if missing else tuple(_underlined(said, statement.start, found, shown, right))
         claims.append(Claim(text, *place, cited, state, tuple(dict.fromkeys(missing)), on_frame, in_pictures))
     return tuple(claims)
 
@@ -187,17 +177,15 @@ def _missing(
     language: str,
 ) -> list[Particular]:
     """What stands on no frame."""
-    bare = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
-    altered = [each for screen in shown for each in screen.altered_names(bare)]
+    rest = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
+    altered = [each for screen in shown for each in screen.altered_names(rest)]
     absent = [each for each in altered if not any(screen.has_text(each.text) for screen in shown)]
-    absent += [each for each in whole_names(bare, found, language) if _is_mixed(each, shown)]
-    told = [each for each in found if not each.is_weak]
-    stands = [any(_stands(screen, each, bare) for screen in shown) for each in told]
-    numbers = [each.value for each, here in zip(told, stands, strict=True) if here and each.value]
     may_differ = not is_in_signs(said, language)
-    for each in (each for each, here in zip(told, stands, strict=True) if not here):
+    for each in found:
+        if each.is_weak or any(screen.has(each) for screen in shown):
+            continue
         if each.value:
-            follows = facts.tell(each.value, said) or _is_sum(each.value, numbers, shown)
+            follows = facts.tell(each.value, said)
         else:
             follows = may_differ and any(screen.writes_otherwise(each) for screen in shown)
         if not follows:
@@ -205,26 +193,26 @@ def _missing(
     return sorted(absent, key=lambda each: each.start)
 
 
-def _is_mixed(name: Particular, shown: Iterable[Screen]) -> bool:
-    """Whether the two parts of a name stand in others, and in none together."""
-    stand = {screen.has_together(name) for screen in shown}
-    return False in stand and True not in stand
+def _underlined(
+    said: str, start: int, found: Sequence[Particular], shown: Mapping[int, Screen], quoted: Sequence[str]
+) -> Iterator[OnFrame]:
+    """What is underlined of a sentence that stands at `start`: what stands on a frame and in what it rests
+    on, its quotes or the line that shares most with it. With its names in another order it may say
+    otherwise.
+    """
+    pieces = pieces_of(said)
+    rests_on = quoted or [line for screen in shown.values() if (line := screen.nearest(pieces))]
+    proof = Screen(["\n".join(rests_on)])
+    names = [bare(each.text) for each in found if each.kind == "name"]
+    if any(_is_turned(names, bare(text)) for text in rests_on):
+        return
+    for each in found:
+        is_own = each.kind in ("quotation", "address")
+        n = next((n for n, screen in shown.items() if screen.shows(each)), None)
+        if n is not None and (is_own or proof.shows(each)):
+            yield OnFrame(start + each.start, start + each.end, n)
 
 
-def _is_sum(value: Value, stand: Iterable[Value], shown: Iterable[Screen]) -> bool:
-    """Whether a number follows from others: from two of its sentence, which `stand`, or from a column."""
-    if value.kind != "number":
-        return False
-    numbers = [each.readings for each in stand if each.kind == "number"]
-    told = {
-        each
-        for one, other in combinations(numbers, 2)
-        for a in one
-        for b in other
-        for each in (a + b, abs(a - b))
-    }
-    return not value.readings.isdisjoint(told) or any(screen.has_sum(value) for screen in shown)
-
-
-def _stands(screen: Screen, each: Particular, bare: str) -> bool:
-    return screen.has(each) and not (each.value and screen.is_of_other_row(each.value, bare))
+def _is_turned(names: Iterable[str], text: str) -> bool:
+    places = [at for name in dict.fromkeys(names) if (at := text.find(name)) >= 0]
+    return places != sorted(places)

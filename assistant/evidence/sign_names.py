@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import csv
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
+from itertools import takewhile
 from typing import NamedTuple
 
 from stopwordsiso import stopwords
@@ -50,8 +50,6 @@ _HONOURED = re.compile(
     "([ー\u30a1-\u30fa]{2,9}|[々\u3400-\u4dbf\u4e00-\u9fff]{1,4})(?=さん|さま|くん|ちゃん)"
 )
 """A name before an honorific, but not "okyakusan", a customer; a longer run says what somebody is, too."""
-_SPELLINGS = {"B": "BV", "H": "HF", "K": "KCQ", "R": "RL", "S": "SC", "T": "TC", "U": "UW", "Z": "ZJG"}
-"""Letters that a name in kana may begin with in Latin ones, by that of its first sign's name in Unicode."""
 _CAPITAL = re.compile(r"(?<![^\W_])[A-Z](?=[a-z])")
 _SPACE = re.compile(r"[^\S\n]")
 
@@ -82,9 +80,10 @@ class Signs:
 
     def __init__(self, texts: Iterable[str]) -> None:
         text = flattened("\n".join(texts))
-        self._spaced, self.text = text, _SPACE.sub("", text)
+        self.text = _SPACE.sub("", text)
         self._folded = self.text.translate(_HIRAGANA).casefold()
         self.has_kana, self.has_han = bool(_KANA.search(text)), bool(_HAN_RUN.search(text))
+        self._has_capitals = bool(_CAPITAL.search(text))
         self._runs = dict.fromkeys(_RUN.findall(text))
 
     @cached_property
@@ -107,7 +106,7 @@ class Signs:
 
     def has_family(self, name: str, language: str) -> bool:
         """Whether a name is here; a family name of Japan in Han, kana or Latin letters, and without kana here
-        nobody knows. Of one in katakana nobody does, either, where a word in Latin letters begins as it may.
+        nobody knows. Of any other nobody does, either, where names may be in Latin letters.
         """
         if name in self.text:
             return True
@@ -115,14 +114,7 @@ class Signs:
             return not self.has_kana or any(map(self._folded.__contains__, _family_names()[name]))
         if language != "ja" or _HAN_RUN.match(name):
             return language == "ja" and not self.has_han
-        if name.translate(_HIRAGANA) in self._folded:
-            return True
-        sound = unicodedata.name(name[0], name).split()[-1][0]
-        return not self.has_kana or not self._initials.isdisjoint(_SPELLINGS.get(sound, sound))
-
-    @cached_property
-    def _initials(self) -> set[str]:
-        return set(_CAPITAL.findall(self._spaced))
+        return not self.has_kana or self._has_capitals or name.translate(_HIRAGANA) in self._folded
 
     def altered(self, text: str) -> Iterator[Span]:
         """Where a text has names of the screen otherwise."""
@@ -145,7 +137,7 @@ class Signs:
                     yield at - place.end, place
             if named[at]:
                 yield from ((at, place) for place in self._inside.get(run[at - 1 : at + 2 : 2], ()))
-                if at < len(run) - 1 and self._may_end(run, at + 1):
+                if at < len(run) - 1:
                     yield from ((at, place) for place in self._inside.get(run[at - 1], ()))
 
     def _around(self, run: str, at: int, place: _Place, around: int) -> Span | None:
@@ -155,17 +147,13 @@ class Signs:
         after = shared(run[last : last + MOST_AROUND], place.run[place.end : place.end + MOST_AROUND])
         start, end = at - before, last + after
         opens = before == place.at and _opens(run, start)
-        closes = place.end + after == len(place.run) and self._may_end(run, end)
+        closes = place.end + after == len(place.run)
         telling = sum(map(_may_name, run[start:at] + run[last:end]))
         if telling + opens + closes < around or before + after < 2 * (last - at):
             return None
         stays = max(run[start:at], run[last:end], key=len)
         is_word = self.text.count(stays) > self.text.count(place.run[place.at - before : place.end + after])
         return None if is_word or run[start:end] in self.text else (start, end)
-
-    def _may_end(self, run: str, end: int) -> bool:
-        """Whether a word may end before a place: before a word of grammar or one of the screen."""
-        return end >= len(run) or not _may_name(run[end]) or run[end : end + 2] in self.text
 
 
 def _note(noted: dict[str, list[_Place]], beside: str, place: _Place) -> None:
@@ -192,8 +180,7 @@ def _behind(text: str, at: int) -> str:
 
 def shared(a: str, b: str) -> int:
     """How many signs two texts have alike at their beginnings."""
-    differ = (at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other)
-    return next(differ, min(len(a), len(b)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
 @cache

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
+from typing import NamedTuple
 
 from babel import Locale, localedata
 from babel.core import get_global
@@ -26,6 +27,18 @@ SHORT_WEEKDAY = 4
 MIN_PERCENT = 5
 _OFFICIAL = ("official", "de_facto_official")
 _HALVES = ("am", "pm")
+_PREFIXES = {
+    "micro": -6,
+    "milli": -3,
+    "centi": -2,
+    "deci": -1,
+    "hecto": 2,
+    "kilo": 3,
+    "mega": 6,
+    "giga": 9,
+    "tera": 12,
+}
+"""Powers of ten before a unit (SI)."""
 
 
 @lru_cache(maxsize=1)
@@ -75,6 +88,33 @@ def powers() -> dict[str, frozenset[int]]:
                     power = int(size) // 10 ** max(0, pattern.pattern.count("0") - 1)
                     found.setdefault(key(re.sub("[0'¤-]", "", pattern.pattern)), set()).add(power)
     return {word: frozenset(sizes) for word, sizes in found.items() if word}
+
+
+class Unit(NamedTuple):
+    """``length-centimeter`` is 0.01 of the base "meter"."""
+
+    dimension: str
+    base: str
+    size: Decimal
+
+
+@lru_cache(maxsize=1)
+def units() -> dict[str, frozenset[Unit]]:
+    """Units by what stands for them behind a number, in one word: cm, Zentimeter, 厘米."""
+    found: dict[str, set[Unit]] = {}
+    for locale in _locales():
+        for name, widths in localedata.load(str(locale))["unit_patterns"].items():
+            for pattern in (each for patterns in widths.values() for each in patterns.values()):
+                if isinstance(pattern, str) and pattern.startswith("{0}"):
+                    found.setdefault(key(pattern.removeprefix("{0}")), set()).add(_unit(name))
+    return {word: frozenset(of_word) for word, of_word in found.items() if word.isalpha()}
+
+
+@lru_cache(maxsize=512)
+def _unit(name: str) -> Unit:
+    dimension, _, unit = name.partition("-")
+    prefix = next((each for each in _PREFIXES if unit.startswith(each)), "")
+    return Unit(dimension, unit.removeprefix(prefix), Decimal(10) ** _PREFIXES.get(prefix, 0))
 
 
 def is_common(word: str) -> bool:
@@ -139,17 +179,6 @@ def unspaced_weekdays() -> tuple[re.Pattern[str], dict[str, frozenset[int]]]:
     names = {name: days for name, days in weekdays().items() if name[0] > "\u2e80" and len(name) > 1}
     names |= {name[:-1]: days for name, days in names.items() if len(name) == 3 and name[0] != "星"}
     return re.compile("|".join(sorted(names, key=len, reverse=True))), names
-
-
-def is_country(word: str, language: str) -> bool:
-    """Whether a language calls a country or continent so, give or take the last letter, where cases are."""
-    return not _countries(language).isdisjoint((key(word), key(word)[:-1]))
-
-
-@lru_cache(maxsize=8)
-def _countries(language: str) -> frozenset[str]:
-    names = Locale(language).territories.values() if localedata.exists(language) else ()
-    return frozenset(form for name in names if name.isalpha() for form in (key(name), key(name)[:-1]))
 
 
 @lru_cache(maxsize=8192)

@@ -2,7 +2,8 @@
 
 ``18,430`` is ``18.430,00`` and ``18 430``, 4 March is 2027-03-04 and 3月4日, 2:30 pm is 14:30 and 14 h 30.
 Where a text may be read in two ways it has both readings (``1.250``, ``03/04``): two texts agree when one
-reading of the one is a reading of the other. A unit is no part of a figure.
+reading of the one is a reading of the other. Units are compared where CLDR knows them: 845 g is 0.845 kg, and
+3 cm are not 3 mm.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import text_to_num
 
 from assistant.language import cldr
-from assistant.language.cldr import integer
+from assistant.language.cldr import Unit, integer
 from assistant.language.time_grammar import compose
 from assistant.language.time_lexer import pieces_of
 from assistant.language.time_said import PARTS, Point, Span
@@ -68,6 +69,9 @@ WEEKDAY_ALONE = 0.7
 
 UNIT = 2
 """Letters that a unit may have: "640 Mo" are no millions for sure."""
+
+MAX_UNIT = 4
+"""Signs of a unit in Han or kana."""
 
 SPACE = "[ \u00a0\u202f\u2009]"
 _NUMBER = re.compile(
@@ -131,6 +135,13 @@ class Value:
     end: int
     kind: Kind
     readings: frozenset[Any]
+    units: frozenset[Unit] = frozenset()
+    """Of a number; none where nothing behind it is surely one."""
+
+    @property
+    def quantities(self) -> frozenset[tuple[str, Decimal]]:
+        """The readings of a number in the bases of its units."""
+        return frozenset((unit.base, unit.size * each) for unit in self.units for each in self.readings)
 
 
 @lru_cache(maxsize=64)
@@ -401,7 +412,15 @@ def _counted(text: str, found: re.Match[str]) -> Value:
     elif (word := _POWER.match(text, end)) and (powers := cldr.powers().get(cldr.key(word[1]), ())):
         readings |= {value * power for value in readings for power in powers}
         end = word.end() if len(word[1]) > UNIT else end
-    return Value(found.start(), end, "number", frozenset(readings))
+    return Value(found.start(), end, "number", frozenset(readings), _units(text, end))
+
+
+def _units(text: str, end: int) -> frozenset[Unit]:
+    """The units that the word behind a figure may be; one in Han or kana is what these begin with."""
+    word = _POWER.match(text, end)
+    signs = cldr.key(word[1]) if word else ""
+    lengths = range(min(len(signs), MAX_UNIT), 0, -1) if signs > "\u2e80" else (len(signs),)
+    return next((of for n in lengths if (of := cldr.units().get(signs[:n]))), frozenset())
 
 
 class _SpelledWord(NamedTuple):
@@ -454,7 +473,7 @@ def _decimals(figure: str) -> Iterator[Decimal]:
     is_grouped = bool(signs) and len(parts[-1]) == 3 and len(parts[0]) <= 3 and parts[0].strip("0") != ""
     if len(signs) != 1 or is_grouped:
         yield Decimal("".join(parts))
-    if len(signs) == 1:
+    if len(signs) == 1 and parts[-1] != "000":
         yield Decimal(".".join(parts))
 
 

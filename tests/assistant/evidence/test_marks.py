@@ -110,33 +110,26 @@ def test_nothing_is_marked_in_a_sentence_that_is_warned_of(answer: str, misquote
     assert (claim.state, claim.on_frame) == ("not_on_frame", ())
 
 
-SAID = "Anna has not paid the 40 EUR.\nBenno plays, because Carla is ill.\nUnd Dora zahlt nicht 70 EUR.\n"
-ROWS = "Kite\tEmma\t15\nGlider\tFelix\t25"
+SAID = "Anna owes 40 EUR.\nBenno plays, because Carla is ill.\nKite\tEmma\t15\nGlider\tFelix\t25"
 
 
 @for_each(
     ("sentence", "quoted", "underlined"),
     [
-        ("Anna has not paid the 40 EUR [1].", [], ["Anna", "40"]),
-        ("Anna hasn't paid 40 EUR [1].", ["Anna has not paid the 40 EUR."], ["Anna", "40"]),
-        ("Anna has paid the 40 EUR [1].", [], []),
-        ("So Anna has paid 40 EUR [1].", ["Anna has not paid the 40 EUR."], []),
-        ("安娜没有付40欧元 [1]。", ["Anna has not paid the 40 EUR."], ["40"]),
-        ("Dora never pays 70 EUR [1].", ["Und Dora zahlt nicht 70 EUR."], ["Dora", "70"]),
-        ("Dora pays 70 EUR [1].", ["Und Dora zahlt nicht 70 EUR."], []),
-        ("So Benno does not play [1].", ["Benno plays"], []),
+        ("So Anna owes 40 EUR [1].", [], ["Anna", "40"]),
+        ("So Anna owes 40 EUR [1].", ["Anna owes"], ["Anna"]),
+        ("So Anna owes 25 EUR [1].", ["Anna owes 40 EUR."], ["Anna"]),
+        ("The kite of Emma costs 25 [1].", [], ["Emma"]),
         ("So Benno plays, as Carla is ill [1].", [], ["Benno", "Carla"]),
         ("So Carla plays, as Benno is ill [1].", [], []),
-        ("The kite of Emma costs 15, the glider of Felix 25 [1].", [], []),
-        ("The kite of Emma costs 15 [1].", [], ["Emma", "15"]),
-        ("Emma has the glider, and Felix the kite [1].", [], []),
+        ("It shows “Glider” in the row of Emmas [1].", ["Kite"], ["Glider"]),
         ("It is on the 9 shelves [1].", [], []),
     ],
 )
-def test_nothing_is_underlined_in_what_may_say_the_contrary(
+def test_underlined_is_what_stands_in_what_a_sentence_rests_on(
     sentence: str, quoted: list[str], underlined: list[str]
 ) -> None:
-    screen = Screen([SAID + ROWS.replace("\t", "\n"), SAID + ROWS], [], "2027-03-09T12:15:20+01:00")
+    screen = Screen([SAID.replace("\t", "\n"), SAID], [], "2027-03-09T12:15:20+01:00")
     (claim,) = marks.check(sentence, [1], {1: screen}, quoted={1: quoted})
     assert claim.state == "cited", claim.missing
     assert [sentence[mark.start : mark.end] for mark in claim.on_frame] == underlined
@@ -239,18 +232,14 @@ def test_a_german_name_is_what_is_no_noun(sentence: str, missing: tuple[str, ...
         ("20:25", "a las ocho y veinticinco .", True),
         ("8 pm", "um 8 Uhr morgens", False),
         ("20:15", "a las ocho y cuarto de la tarde", True),
-        ("due 05/04/2027, seen 15/03", "5 April 2027", True),
-        ("due 05/04/2027, seen 15/03", "4 May 2027", False),
         ("15:00-17:00", "3 pm", True),
         ("set to 14 days", "14 September", False),
         ("7:00", "19:00", True),
-        ("7:00, 19:30", "19:00", False),
         ("2O27-O3-04", "2027年3月4日", True),
         ("von 13 bis 15 Uhr, 13:00", "13 h", True),
         ("00:03:27 intro", "3:27", True),
         ("13 h - 22 h", "à midi", False),
         ("12:00", "正午", True),
-        ("31,8 ct/kWh", "0,318", True),
         ("12.000 €", "12 mille", True),
         ("午後2時半, 16:05", "14時30分", True),
         ("HPLC 月 13:00", "月曜日", True),
@@ -261,6 +250,16 @@ def test_values_are_compared_however_they_are_written(read: str, said: str, hold
     assert Shown([read]).holds(value) == holds
 
 
+def test_a_day_that_may_be_another_is_neither_warned_of_nor_underlined() -> None:
+    shown = Shown(["due 05/04/2027, seen 15/03/2027"])
+    said = values("5 April 2027, 4 May 2027, 15 March")
+    assert [(shown.holds(value), shown.writes(value)) for value in said] == [
+        (True, False),
+        (True, False),
+        (True, True),
+    ]
+
+
 @for_each(
     ("read", "language", "said", "missing"),
     [
@@ -268,7 +267,6 @@ def test_values_are_compared_however_they_are_written(read: str, said: str, hold
         ("12.500 €", "de", "fünfzehntausend Euro", ["fünfzehntausend"]),
         ("1.200 €", "es", "mil doscientos cincuenta euros", ["mil doscientos cincuenta"]),
         ("328,49 €, 20 %", "fr", "trois cent vingt-huit euros quarante-neuf, vingt pour cent", []),
-        ("twelve profiles", "de", "zwölf Profile", []),
         ("06.10. 9 Geräte", "de", "sechs Geräte", []),
         ("06.10. 9 Geräte", "de", "sechzehn Geräte", ["sechzehn"]),
         ("7:45 - 11am", "en", "from a quarter to eight until half past eleven", ["until half past eleven"]),
@@ -406,9 +404,9 @@ def test_an_altered_name_stands_where_another_cited_frame_has_it() -> None:
         ("定金百分之十", "定金是10% [1]。"),
         ("15 木 10:40", "7月15日木曜日の10時40分です [1]。"),
         ("Sun 9 May 2027", "It was on Sunday, 9 May [1]."),
-        ("Ankunft 15-07", "It arrives on 15 July [1]."),
-        ("Schicht 16-17", "The shift is from 4 to 5 pm [1]."),
-        ("Abfahrt Köln", "De trein gaat uit Keulen, maar niet in Nederland [1]."),
+        ("+49 7171 / 55 20 83", "The number is 07171/552083 [1]."),
+        ("weight 0.845 kg, 39 mm", "Es wiegt 845 Gramm und ist 3,9 Zentimeter breit [1]."),
+        ("weight 0.845 kg, 39 mm", "重845克，直径3.9厘米 [1]。"),
         ("3 Dienste", "Sie hatten alle vier Dienste [1]."),
         ("22:47 after 5:15 prn", "It is after 17:15 [1]."),
         ("CHF 3'480.–", "It costs 3,480 Swiss francs [1]."),
@@ -434,8 +432,7 @@ def test_a_weekday_with_a_date_beside_it_is_that_day_and_no_other() -> None:
         ("全长2小时38分18秒 [1]。", "时长 02:37:18", ("38",)),
         ("売上は61,910円です [1]。", "売上 61,9lO", ()),
         ("他说“过时不候” [1]。", "过时不侯", ()),
-        ("It rose from 120 to 135, by 15 [1].", "120 135", ()),
-        ("It rose from 120 to 135, by 25 [1].", "120 135", ("25",)),
+        ("The scratch is 3 cm long, at 40 °C [1].", "scratch of 3 mm, 40 °C", ("3",)),
         ("Then for Die Möwe and for Bernd [1].", "Die Mowe, Bemd", ()),
         ("Then for Die Möwe and for Bernd [1].", "Die Mewe, Berta", ("Möwe", "Bernd")),
         ("Så för Søren Wałęsa [1].", "Soren Walesa", ()),
@@ -443,26 +440,6 @@ def test_a_weekday_with_a_date_beside_it_is_that_day_and_no_other() -> None:
 )
 def test_what_is_said_otherwise_or_misread_stands(sentence: str, read: str, missing: tuple[str, ...]) -> None:
     (claim,) = marks.check(sentence, [1], {1: Screen([read])})
-    assert claim.missing == missing
-
-
-TABLE = "Seat\tGuest\tFee\tPaid\nA1\tRivera\t120\t3/4\nA2\t林しげ\t95\t3/9\nTotal 215"
-
-
-@for_each(
-    ("sentence", "missing"),
-    [
-        ("Rivera pays 120 [1].", ()),
-        ("Rivera pays 95 [1].", ("95",)),
-        ("Of 215, Rivera pays 120 [1].", ()),
-        ("Rivera's 120 and 林しげ's 95 are paid [1].", ()),
-        ("The least is 95 [1].", ()),
-        ("Riveras paid on 9 March [1].", ("9 March",)),
-        ("林しげ付了120 [1]。", ("120",)),
-    ],
-)
-def test_a_figure_stands_in_the_row_that_is_named(sentence: str, missing: tuple[str, ...]) -> None:
-    (claim,) = marks.check(sentence, [1], {1: Screen([TABLE.replace("\t", "\n"), TABLE])})
     assert claim.missing == missing
 
 
@@ -484,7 +461,7 @@ def test_family_names_are_looked_for_on_screens_in_japanese(read: str, state: st
     ("read", "state"),
     [
         ("かえした Henry Swan", "cited"),
-        ("かえした Robert Swan", "not_on_frame"),
+        ("かえした ロバート", "not_on_frame"),
         ("Returned by Robert", "cited"),
         ("かえした へんりー", "cited"),
     ],
@@ -494,47 +471,18 @@ def test_a_name_before_an_honorific_may_stand_in_other_letters(read: str, state:
     assert claim.state == state
 
 
-NAMES = """Driver  Piotr Nowak, Bengt Lind
-Tenants: Wei Zhang og Lin Zhang
-Cc Aoife and Declan Moore
-Stone, Rebecca"""
+SUMS = "Bus\t18 400\nBeds\t31 500\ndue\t20. April"
 
 
 @for_each(
     ("sentence", "missing"),
     [
-        ("The driver is Piotr Nowak, and Nowak Piotr, too [1].", ()),
-        ("The driver is P. Nowak [1].", ()),
-        ("Karol Nowak drives [1].", ("Karol Nowak",)),
-        ("Madame Nowak drives [1].", ()),
-        ("E-postayı Rebecca Hanım'ın gönderdi [1].", ()),
-        ("We met Bengt Nowak [1].", ("Bengt Nowak",)),
-        ("租客是Lan Zhang [1]。", ("Lan Zhang",)),
-        ("It is for Aoife Moore and Rebecca Stone [1].", ()),
-        ("It is for Rebecca Moore [1].", ("Rebecca Moore",)),
-    ],
-)
-def test_the_parts_of_a_name_stand_together(sentence: str, missing: tuple[str, ...]) -> None:
-    (claim,) = marks.check(sentence, [1], {1: Screen([NAMES])})
-    assert claim.missing == missing
-
-
-SUMS = "Bus\t18 400\nBeds\t31 500\nFood\t6 900\ndue\t20. April\nRent 12,400, deposit 5,000"
-
-
-@for_each(
-    ("sentence", "missing"),
-    [
-        ("The bus and the beds are 49,900 [1].", ()),
-        ("All of it is 56,800 [1].", ()),
-        ("All of it is 57,800 [1].", ("57,800",)),
-        ("Rent and deposit are 17,400 [1].", ()),
         ("The excess is 20,000 [1].", ("20,000",)),
         ("It is due on the 20 [1].", ()),
         ("It says ”the beds were 31 500” [1].", ("the beds were 31 500",)),
     ],
 )
-def test_a_figure_may_be_a_sum_and_is_no_part_of_a_date(sentence: str, missing: tuple[str, ...]) -> None:
+def test_a_figure_is_no_part_of_a_date(sentence: str, missing: tuple[str, ...]) -> None:
     (claim,) = marks.check(sentence, [1], {1: Screen([SUMS.replace("\t", "\n"), SUMS])})
     assert claim.missing == missing
 
