@@ -25,7 +25,6 @@ Kind = Literal["quotation", "address", "value", "name"]
 
 _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]*")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
-_MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
 _PIECE = re.compile(r"\w+")
 _LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u02af]")
 _OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u02af]")
@@ -102,12 +101,9 @@ def _addresses(text: str) -> Iterator[Particular]:
 
 
 def _is_address(word: str) -> bool:
-    """``a@b.c``, ``main.py``, ``R-20455``, ``C30/37``, ``77QK``; "28th", "10h15" and "and/or" are none."""
-    if not any(map(str.isalpha, word)):
-        return False
-    if "@" in word or "_" in word or "://" in word or _FILE.search(word):
-        return True
-    return bool(_MIXED.search(word)) and not any((v.start, v.end) == (0, len(word)) for v in values(word))
+    """``a@b.c``, ``main.py``, ``sheet_2``; "and/or" is none."""
+    has_mark = "@" in word or "_" in word or "://" in word or _FILE.search(word)
+    return bool(has_mark) and any(map(str.isalpha, word))
 
 
 def _values(text: str, language: str) -> Iterator[Particular]:
@@ -149,9 +145,7 @@ class Screen:
         )
 
     def has_text(self, quote: str) -> bool:
-        if not quotes.says_enough(quote):  # "Q3" stands only where nothing else does
-            alone = re.compile(rf"(?<![^\W_]){re.escape(quote)}(?![^\W_])", re.IGNORECASE)
-            return any(alone.search(text) for text in self._all)
+        """Whether a quotation or an address stands here."""
         # What begins as a sentence does begins one on the screen: "Do not" may stand before it.
         begins = quote[0].lower() if quote[0].isupper() else ""
         return any(text[spans[0][0]] != begins for text in self._all if (spans := quotes.find(text, quote)))

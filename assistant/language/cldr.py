@@ -41,16 +41,12 @@ _PREFIXES = {
 """Powers of ten before a unit (SI)."""
 
 
-@lru_cache(maxsize=1)
-def months() -> dict[str, frozenset[int]]:
-    """Months (1..12) by their names, wide and abbreviated, in lower case without a full stop."""
-    return _named("months")
-
-
-@lru_cache(maxsize=1)
-def whole_months() -> frozenset[str]:
-    """Names of months that are not abbreviated."""
-    return frozenset(_named("months", ("wide",)))
+@lru_cache(maxsize=8)
+def months(language: str = "") -> dict[str, frozenset[int]]:
+    """Months (1..12) by their names, wide and abbreviated, in lower case without a full stop; in one language
+    or in all.
+    """
+    return _named("months", language=language)
 
 
 @lru_cache(maxsize=1)
@@ -77,11 +73,11 @@ def hours() -> re.Pattern[str]:
     return re.compile(rf"(?<![\d.,:])(?P<h>\d{{1,2}})\s?(?:{spelled})(?![^\W\d_])(?:\s(?P<m>[0-5]\d)(?!\d))?")
 
 
-@lru_cache(maxsize=1)
-def powers() -> dict[str, frozenset[int]]:
+@lru_cache(maxsize=8)
+def powers(language: str = "") -> dict[str, frozenset[int]]:
     """Powers of ten by the words and letters that stand for them behind a number: K, Mio, millones."""
     found: dict[str, set[int]] = {}
-    for locale in _locales():
+    for locale in _locales(language):
         for style in ("short", "long"):
             for patterns in locale.compact_decimal_formats.get(style, {}).values():
                 for size, pattern in patterns.items():
@@ -98,11 +94,11 @@ class Unit(NamedTuple):
     size: Decimal
 
 
-@lru_cache(maxsize=1)
-def units() -> dict[str, frozenset[Unit]]:
-    """Units by what stands for them behind a number, in one word: cm, Zentimeter, 厘米."""
+@lru_cache(maxsize=8)
+def units(language: str = "") -> dict[str, frozenset[Unit]]:
+    """Units by what stands for them behind a number, in one word: cm, Zentimeter, 厘米; likewise."""
     found: dict[str, set[Unit]] = {}
-    for locale in _locales():
+    for locale in _locales(language):
         for name, widths in localedata.load(str(locale))["unit_patterns"].items():
             for pattern in (each for patterns in widths.values() for each in patterns.values()):
                 if isinstance(pattern, str) and pattern.startswith("{0}"):
@@ -139,7 +135,8 @@ def written(on: date, language: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _languages() -> frozenset[str]:
-    names = (name for locale in _locales() for name in locale.languages.values())
+    named = (each for locale in _locales() for each in (locale.languages, locale.territories))
+    names = (name for each in named for name in each.values())
     return frozenset(word for name in names for word in (name, *name.split()))
 
 
@@ -173,14 +170,6 @@ def _spelled(name: str) -> str:
     return r"\.?\s?".join(map(re.escape, name)).replace("m", "(?:m|rn)") + r"\.?"
 
 
-@lru_cache(maxsize=1)
-def unspaced_weekdays() -> tuple[re.Pattern[str], dict[str, frozenset[int]]]:
-    """Names of weekdays in scripts that part no words, wherever they stand, and which they are."""
-    names = {name: days for name, days in weekdays().items() if name[0] > "\u2e80" and len(name) > 1}
-    names |= {name[:-1]: days for name, days in names.items() if len(name) == 3 and name[0] != "星"}
-    return re.compile("|".join(sorted(names, key=len, reverse=True))), names
-
-
 @lru_cache(maxsize=8192)
 def key(name: str) -> str:
     """A name as it is looked up: in normal form and lower case, without stops and spaces."""
@@ -188,10 +177,14 @@ def key(name: str) -> str:
 
 
 def _named(
-    kind: str, widths: Iterable[str] = ("wide", "abbreviated"), letters: int = MIN_LETTERS, signs: int = 2
+    kind: str,
+    widths: Iterable[str] = ("wide", "abbreviated"),
+    letters: int = MIN_LETTERS,
+    signs: int = 2,
+    language: str = "",
 ) -> dict[str, frozenset[int]]:
     found: dict[str, set[int]] = {}
-    for locale in _locales():
+    for locale in _locales(language):
         for context in ("format", "stand-alone"):
             for width in widths:
                 for number, name in getattr(locale, kind)[context].get(width, {}).items():
@@ -203,9 +196,11 @@ def _named(
     return {word: frozenset(numbers) for word, numbers in found.items()}
 
 
-@lru_cache(maxsize=1)
-def _locales() -> tuple[Locale, ...]:
-    """The languages that are official somewhere, and told by at least so many people there."""
+@lru_cache(maxsize=8)
+def _locales(language: str = "") -> tuple[Locale, ...]:
+    """A language, or else those that are official somewhere, and told by at least so many people there."""
+    if language and localedata.exists(language):
+        return (Locale(language),)
     told = (
         language.split("_")[0]
         for languages in get_global("territory_languages").values()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Set
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
@@ -52,7 +53,7 @@ class Shown:
         for text in self._texts:
             misread = set(mended(text).split("\n")) - set(text.split("\n"))
             forms = "\n".join((text, *sorted(misread)))
-            for value in values(forms, is_read=True):
+            for value in _ordered(forms, values(forms, is_read=True)):
                 self._add(forms, value)
         # A day without a year is mostly of the year in which it was on the screen.
         for year, month, of_month in self._days:
@@ -102,7 +103,10 @@ class Shown:
         if any(len(each) >= LONG_NUMBER and each in self._runs for each in digits):
             return True
         rest = self._whole_and_rest if value.kind == "spelled" else frozenset()
-        return self._has_number(value) or not value.readings.isdisjoint(self._parts | rest)
+        is_measured = any(unit.dimension != "duration" for unit in value.units)
+        return self._has_number(value) or (
+            not is_measured and not value.readings.isdisjoint(self._parts | rest)
+        )
 
     def _has_number(self, said: Value) -> bool:
         """Whether a number is here, in another unit of its kind only as what it is in that."""
@@ -164,6 +168,20 @@ class Shown:
                 days = set(_in_calendar(self._moment, value.readings, int(of_month[1])))
                 self._days |= days
                 self._sure_days |= days
+
+
+def _ordered(text: str, found: Iterable[Value]) -> Iterator[Value]:
+    """The values; a day that may be two is read in the order of the others: ``3/4`` beside ``15/3``."""
+    days = [value for value in found if value.kind == "date"]
+    orders = {_order(text, each, day) for each in days if len(each.readings) == 1 for day in each.readings}
+    for value in found:
+        fit = {day for day in value.readings if _order(text, value, day) in orders} if value in days else ()
+        yield replace(value, readings=frozenset(fit)) if fit else value
+
+
+def _order(text: str, value: Value, day: Day) -> str | Day:
+    runs = [int(run) for run in _DIGITS.findall(text[value.start : value.end])[:2]]
+    return "day" if runs == [day[2], day[1]] else "month" if runs == [day[1], day[2]] else day
 
 
 def _in_calendar(near: date, weekdays: Set[int], of_month: int) -> Iterator[Day]:

@@ -67,11 +67,11 @@ _HAN = "〇零一二三四五六七八九十百千万亿億两兩壹贰叁肆伍
 WEEKDAY_ALONE = 0.7
 """How much a weekday says of one of its days: there is one each week."""
 
-UNIT = 2
-"""Letters that a unit may have: "640 Mo" are no millions for sure."""
-
 MAX_UNIT = 4
 """Signs of a unit in Han or kana."""
+
+SHORT_MONTH = 3
+"""Letters of a month's name that may be a word of another language: "sie", "out"."""
 
 SPACE = "[ \u00a0\u202f\u2009]"
 _NUMBER = re.compile(
@@ -84,7 +84,9 @@ _FULL = re.compile(
 _CJK = re.compile(
     rf"(?:(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[年년]\s?|\d{{1,2}}年)?(?P<m>{_COUNT})\s?[月월](?:\s?(?P<d>\d{{1,2}}|[{_HAN}]{{1,3}}(?=[日号號일]))\s?[日号號일]?)?"
 )
-_MONTH = re.compile(r"(?<![\d./-])(?P<y>\d{4})[-/](?P<m>\d{2})(?![\d/-])")
+_MONTH = re.compile(
+    r"(?<![\d./-])(?:(?P<y>\d{4})[-/](?P<m>\d{2})|(?P<m2>\d{1,2})[./](?P<y2>\d{4}))(?![\d/-])"
+)
 _DOTTED = re.compile(r"(?<![\d./,-])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.(?!\d)")
 _EITHER_ORDER = re.compile(
     r"(?<![\d./-])(?<!\d,)(?P<a>\d{1,2})(?:/(?P<b>\d{1,2})(?![\d/])"
@@ -95,34 +97,21 @@ _CLOCK = re.compile(
     rf"|(?<![\d.,:])(?P<bare>\d{{1,2}})\s?[hH](?![^\W\d_])"
     rf"|(?P<han>{_COUNT})\s?[点點时時시](?![间間])(?:(?P<half>半)|(?:\s(?=\d{{1,2}}분))?(?P<past>\d{{1,2}}|[{_HAN}]{{2,3}}|{_COUNT}(?=[分분]))[分분]?)?"
 )
-_PARTS_DATE = {
-    _FULL: re.compile("[-/.年년]"),
-    _MONTH: re.compile("[-/]"),
-    _CJK: re.compile("[月월]"),
-    _DOTTED: re.compile(r"\d\."),
-}
-"""What stands in each form of a date; most texts have none, and are not read for it."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPELLED_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’.-](?=[^\W\d_])[^\W\d_]+)*")
 _DAY_LEFT = re.compile(
     r"(?<![\d.,:/-])(\d{1,2})(?:[^\W\d_]{1,2}|[.º°])?,?\s{0,2}(?:[^\W\d_]{1,3}\s|[^\W\d_]['’])?\Z"
 )
-_DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/-]|[.,]\d)(?:[^\W\d_]{1,2}\b)?")
+_DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(\d{1,2})(?![\d:/-]|[.,]\d)(?:[^\W\d_]{1,2}\b)?")
 _NEXT_WORD = re.compile(r"\.?\s{1,2}([^\W\d_]+)")
-_LINK = re.compile(r"(?<![^\W_])[^\W\d_]{1,3}(?![^\W_])")
 _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?((?:19|20)\d\d)(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])|(?<=\d[lI|])[OoQ](?![A-Za-z])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])(?:[{_HAN}]{{2,12}}|(?<=分之)[{_HAN}])(?![{_HAN}])")
-COUNTED_IN_SIGNS = re.compile(
-    rf"(?<![\d.,{_HAN}])(?P<number>[{_HAN}]{{1,3}}|\d{{1,4}})\s?(?P<unit>(?![{_HAN}])[\u3041-\u30fa\u4e00-\u9fff])"
-)
-"""A number before what it counts, "三台"."""
 _HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d,\d{3}(?!\d)|\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _LONG = re.compile(r"\d{3}|[:.]\d")
-_FIGURE = re.compile(rf"[\d{_HAN}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,22 +136,22 @@ class Value:
 @lru_cache(maxsize=64)
 def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Value, ...]:
     """The values of a text in order, without overlap. `is_read` says that a reader of pictures made the
-    text: names of months count there however they are written. Numbers in words are those of `language`.
+    text: names of months count there however they are written. Names, units and numbers in words are those of
+    `language`, names and units else of any.
     """
     flat = flattened(text)
     taken = bytearray(len(flat))
     found: list[Value] = []
-    has_figures = bool(_FIGURE.search(flat))
     for finder in (_dates, _named_days, composed_clocks, _clocks, _numbers):
-        if (finder is composed_clocks and is_read) or (finder in _OF_FIGURES and not has_figures):
-            continue
         is_composed = finder is composed_clocks
+        if is_composed and is_read:
+            continue
         free = without(flat, [(value.start, value.end) for value in found]) if is_composed else flat
-        for value in finder(free, is_read):
+        for value in finder(free, is_read, language):
             # The word behind a figure may be a day in one language and a thousand in another: "90 min".
             end = taken.find(1, value.start, value.end) if value.kind == "number" else -1
             if end > value.start:
-                cut = next(_numbers(flat[value.start : end], is_read), value)
+                cut = next(_numbers(flat[value.start : end], is_read, language), value)
                 value = replace(value, end=value.start + cut.end - cut.start, readings=cut.readings)
             if value.start < value.end and not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
@@ -234,11 +223,12 @@ def mended(text: str) -> str:
 # -- dates ------------------------------------------------------------------------------------
 
 
-def _dates(text: str, is_read: bool) -> Iterator[Value]:
+def _dates(text: str, is_read: bool, language: str) -> Iterator[Value]:
     for pattern in (_FULL, _MONTH, _CJK, _DOTTED):
-        for found in pattern.finditer(text) if _PARTS_DATE[pattern].search(text) else ():
+        for found in pattern.finditer(text):
             parts = found.groupdict()
-            year, month, of_month = (integer(parts[part]) if parts.get(part) else None for part in "ymd")
+            written = (parts.get(part) or parts.get(f"{part}2") for part in "ymd")
+            year, month, of_month = (integer(part) if part else None for part in written)
             yield from _day(found, {(year, month, of_month)})
     for found in _EITHER_ORDER.finditer(text):
         a, b = int(found["a"]), int(found["b"] or found["c"])
@@ -264,29 +254,23 @@ def is_day(day: Day) -> bool:
     return True
 
 
-def _named_days(text: str, is_read: bool) -> Iterator[Value]:
+def _named_days(text: str, is_read: bool, language: str) -> Iterator[Value]:
     """``4 March 2027``, ``March 4th``, ``le 4 mars``, ``juin 2027``, ``Monday``, ``周一``."""
-    all_months, weekdays = cldr.months(), cldr.weekdays()
+    of_language, all_months, weekdays = cldr.months(language), cldr.months(), cldr.weekdays()
     for found in _WORD.finditer(text):
         name = cldr.key(found[0])
-        if months := all_months.get(name):
+        if months := (of_language if len(name) <= SHORT_MONTH else all_months).get(name):
             yield from _of_month(text, found, months, is_read)
         days = weekdays.get(name) if is_read or len(name) > cldr.SHORT_WEEKDAY else None
         if is_read and not days and not found[0][0].islower():
             days = cldr.short_weekdays().get(name)
         if days:
             yield Value(found.start(), found.end(), "weekday", days)
-    pattern, names = cldr.unspaced_weekdays()
-    for found in pattern.finditer(text):
-        yield Value(found.start(), found.end(), "weekday", names[found[0]])
 
 
 def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: bool) -> Iterator[Value]:
     before = _DAY_LEFT.search(text, max(0, found.start() - 10), found.start())
     after = _DAY_RIGHT.match(text, found.end())
-    is_whole = cldr.key(found[0]) in cldr.whole_months()
-    if not is_whole and (near := before or after) and _LINK.search(near[0]):
-        return  # "set to 14": no day has a word before its abbreviated month
     following = _NEXT_WORD.match(text, after.end()) if after and not before else None
     if following and cldr.key(following[1]) in cldr.months():
         return  # "Sun 9 May": a weekday's name is a month's in another language
@@ -294,9 +278,6 @@ def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: 
     if not (before or after or year or is_read):
         return
     of_month = before or after
-    is_sure = is_read or is_whole or found[0][0].isupper() or text[found.end() : found.end() + 1] == "."
-    if not is_sure and not (year and of_month):
-        return
     last = max(year.end() if year else 0, found.end(), after.end() if after and not before else 0)
     day = int(of_month[1]) if of_month else None
     days = {(int(year[1]) if year else None, month, day) for month in months}
@@ -308,7 +289,7 @@ def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: 
 # -- clock times ------------------------------------------------------------------------------
 
 
-def _clocks(text: str, is_read: bool) -> Iterator[Value]:
+def _clocks(text: str, is_read: bool, language: str) -> Iterator[Value]:
     for found in cldr.halves().finditer(text):
         minutes = int(found["h"]) % 12 * 60 + 720 * bool(found["late"]) + int(found["m"] or 0)
         yield Value(found.start(), found.end(), "clock", frozenset([minutes]))
@@ -332,12 +313,11 @@ def _of_dial(minutes: int, written: str) -> frozenset[int]:
     return frozenset([minutes, (minutes + 720) % 1440] if is_open else [minutes])
 
 
-def composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
+def composed_clocks(text: str, is_read: bool = False, language: str = "") -> Iterator[Value]:
     """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
     is_told = len(text) <= MAX_SPOKEN_CHARS and _may_tell(text)
     pieces = pieces_of(text) if is_told else []
-    telling = "".join(piece.kind for piece in pieces if piece.kind in _TELLING)
-    for piece in compose(pieces) if len(telling) > 1 or telling in ("C", "P") else ():
+    for piece in compose(pieces):
         spans = piece.value if isinstance(piece.value, tuple) else ()
         points = spans[0].points if len(spans) == 1 and isinstance(spans[0], Span) else [piece.value]
         if piece.is_weak or piece.kind not in _CLOCK_KINDS or not all(isinstance(p, Point) for p in points):
@@ -392,16 +372,16 @@ def _on_dial(point: Point) -> frozenset[int]:
 # -- numbers ----------------------------------------------------------------------------------
 
 
-def _numbers(text: str, is_read: bool) -> Iterator[Value]:
+def _numbers(text: str, is_read: bool, language: str) -> Iterator[Value]:
     for found in _NUMBER.finditer(text):
-        yield _counted(text, found)
+        yield _counted(text, found, language)
     for found in _HAN_NUMBER.finditer(text):
         number = integer(found[0])
         if number > SMALL:
             yield Value(found.start(), found.end(), "number", frozenset([Decimal(number)]))
 
 
-def _counted(text: str, found: re.Match[str]) -> Value:
+def _counted(text: str, found: re.Match[str], language: str) -> Value:
     """A figure with its power of ten: ``1.2万``, ``3万8千``, ``2.4M``. A frame may have the power in a
     heading ("in 万円"), so that the figure alone is a reading, too.
     """
@@ -409,18 +389,19 @@ def _counted(text: str, found: re.Match[str]) -> Value:
     if tail := _HAN_TAIL.match(text, end):
         counted = {cldr.amount(f"{value}{tail[0]}".replace(",", "")) for value in readings}
         readings, end = readings | counted if len(tail[0]) == 1 else counted, tail.end()
-    elif (word := _POWER.match(text, end)) and (powers := cldr.powers().get(cldr.key(word[1]), ())):
+    units = _units(text, end, language)
+    if (word := _POWER.match(text, end)) and (powers := cldr.powers(language).get(cldr.key(word[1]), ())):
         readings |= {value * power for value in readings for power in powers}
-        end = word.end() if len(word[1]) > UNIT else end
-    return Value(found.start(), end, "number", frozenset(readings), _units(text, end))
+        end = end if units else word.end()
+    return Value(found.start(), end, "number", frozenset(readings), units)
 
 
-def _units(text: str, end: int) -> frozenset[Unit]:
+def _units(text: str, end: int, language: str) -> frozenset[Unit]:
     """The units that the word behind a figure may be; one in Han or kana is what these begin with."""
     word = _POWER.match(text, end)
     signs = cldr.key(word[1]) if word else ""
     lengths = range(min(len(signs), MAX_UNIT), 0, -1) if signs > "\u2e80" else (len(signs),)
-    return next((of for n in lengths if (of := cldr.units().get(signs[:n]))), frozenset())
+    return next((of for n in lengths if (of := cldr.units(language).get(signs[:n]))), frozenset())
 
 
 class _SpelledWord(NamedTuple):
@@ -438,25 +419,15 @@ class _SpelledWord(NamedTuple):
         return False
 
 
-def _is_one(word: _SpelledWord, language: str) -> bool:
-    """Whether a word is the one of a fraction: "un quarto"."""
-    try:
-        return bool(text_to_num.text2num(word.text(), language) == 1)
-    except ValueError:  # no number
-        return False
-
-
 def spelled(text: str, language: str) -> Iterator[Value]:
     """``seventeen``, ``fünfzehntausend``, ``mil doscientos cincuenta``."""
     if language not in SPELLED_IN or text_to_num.alpha2digit(text, language, SMALL + 1) == text:
         return
     words = [_SpelledWord(found) for found in _SPELLED_WORD.finditer(text)]
     for number in text_to_num.find_numbers(words, language, 0):
-        is_part = number.is_ordinal and number.start and _is_one(words[number.start - 1], language)
-        if number.value > SMALL and number.value != PERCENT and not is_part:
+        if number.value > SMALL and number.value != PERCENT:
             start, end = words[number.start].found.start(), words[number.end - 1].found.end()
-            kind: Kind = "number" if number.is_ordinal else "spelled"
-            yield Value(start, end, kind, frozenset([Decimal(str(number.value))]))
+            yield Value(start, end, "spelled", frozenset([Decimal(str(number.value))]))
 
 
 def _decimals(figure: str) -> Iterator[Decimal]:
@@ -475,7 +446,3 @@ def _decimals(figure: str) -> Iterator[Decimal]:
         yield Decimal("".join(parts))
     if len(signs) == 1 and parts[-1] != "000":
         yield Decimal(".".join(parts))
-
-
-_OF_FIGURES = (_dates, _clocks, _numbers)
-"""None of them finds anything without a digit or a Han numeral."""

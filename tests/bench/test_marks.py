@@ -12,7 +12,7 @@ from bench.report import SETS
     ("names", "flagged", "warned", "marked"),
     [
         (("open", "second", "third", "fourth"), 0.98, 0.015, 0),
-        (("sixth",), 0.91, 0.035, 0),
+        (("sixth",), 0.91, 0.06, 0),
         # Nobody who wrote the code has read these. What is reached; the goals are 0.98 and 0.02.
         # The second are answers in six languages that no code was written for.
         (("sealed",), 0.96, 0.03, 0),

@@ -64,7 +64,7 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
         ("It says “retention set to 14 days” [1].", ()),
         ("In `main.py` at 9:15 on Monday, 1 March [1].", ()),
         ("The invoice of Weber says nothing else [1].", ()),
-        ("R-20456 is over 18,340 EUR [1].", ("R-20456", "18,340")),
+        ("R-20456 is over 18,340 EUR [1].", ("20456", "18,340")),
         ("It was paid on 5 March, at 3:30 pm [1].", ("5 March", "3:30 pm")),
         ("罗振邦持股26%，同事是Keller [1]。", ("26", "Keller")),
         ("It says “retention was set to 14 days” [1].", ("retention was set to 14 days",)),
@@ -242,7 +242,6 @@ def test_a_german_name_is_what_is_no_noun(sentence: str, missing: tuple[str, ...
         ("12:00", "正午", True),
         ("12.000 €", "12 mille", True),
         ("午後2時半, 16:05", "14時30分", True),
-        ("HPLC 月 13:00", "月曜日", True),
     ],
 )
 def test_values_are_compared_however_they_are_written(read: str, said: str, holds: bool) -> None:
@@ -251,13 +250,13 @@ def test_values_are_compared_however_they_are_written(read: str, said: str, hold
 
 
 def test_a_day_that_may_be_another_is_neither_warned_of_nor_underlined() -> None:
-    shown = Shown(["due 05/04/2027, seen 15/03/2027"])
-    said = values("5 April 2027, 4 May 2027, 15 March")
-    assert [(shown.holds(value), shown.writes(value)) for value in said] == [
-        (True, False),
-        (True, False),
-        (True, True),
-    ]
+    said = values("5 April 2027, 4 May 2027")
+    for read, told in (
+        ("due 05/04/2027", [(True, False), (True, False)]),
+        ("due 05/04/2027, seen 15/03/2027", [(True, True), (False, False)]),
+    ):
+        shown = Shown([read])
+        assert [(shown.holds(value), shown.writes(value)) for value in said] == told
 
 
 @for_each(
