@@ -18,7 +18,7 @@ from assistant.language.small_words import bare, has_capital_nouns, is_german_na
 from assistant.language.time_tables import latin
 
 SHORT_NAME = 3
-"""Letters of a name that is compared only where it is no title or abbreviation; shorter ones never are."""
+"""Letters of a word with a capital that is mostly a title or an abbreviation, and not compared."""
 
 ENDING, ENDING_OF_CASE, CHANGED = 2, 4, 2
 """So many letters a name may have more in one text than in the other ("Wagners"), where names have cases
@@ -55,7 +55,7 @@ def names(text: str, sentence: str, language: str, has_signs: bool) -> Iterator[
     words = list(WORD.finditer(CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)))
     for at, found in enumerate(words):
         leads = at + 1 < len(words) and _is_row(found, words[at + 1], sentence)
-        if found[0][0].isupper() and _may_name(found[0], leads, language):
+        if found[0][0].isupper() and _may_name(found[0], language):
             yield Name(*found.span(), has_signs or _is_name(words, at, leads, sentence, language))
 
 
@@ -74,14 +74,10 @@ def is_form(name: str, other: str, language: str) -> bool:
     return same > SHORT_NAME and less == 0 and more <= ENDING
 
 
-def _may_name(word: str, leads: bool, language: str) -> bool:
-    """Whether a word with a capital may be a name: neither "I'll", nor, where it is short, "PDF" or a title
-    before a name ("Mrs Hall"), nor a month, a day or a language.
-    """
-    if is_small(word.replace("’", "'"), language) or cldr.is_common(word):
-        return False
-    is_name = len(word) == SHORT_NAME and word[1:].islower() and cldr.key(word) not in cldr.weekdays()
-    return len(word) > SHORT_NAME or (is_name and not leads)
+def _may_name(word: str, language: str) -> bool:
+    """Whether a word with a capital may be a name: neither "PDF" nor "I'll", a month or a country."""
+    is_word = is_small(word.replace("’", "'"), language) or cldr.is_common(word)
+    return len(word) > SHORT_NAME and not is_word
 
 
 def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str, language: str) -> bool:

@@ -132,7 +132,7 @@ class Screen:
         if particular.kind != "name":
             return self.has_text(particular.text)
         if CJK_RUN.match(particular.text):
-            return self._signs.has_family(particular.text, particular.language)
+            return self._signs.has_family(particular.text)
         return self.has_word(particular.text, particular.language) or any(
             True for text in self.texts for _ in quotes.places(text, particular.text)
         )

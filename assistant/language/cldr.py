@@ -114,8 +114,8 @@ def _unit(name: str) -> Unit:
 
 
 def is_common(word: str) -> bool:
-    """Whether a word with a capital names no person, place or thing: a month, a weekday, a language or the
-    people that speak it ("Swiss German").
+    """Whether a word with a capital is no name that a screen must have: a month, a weekday, a language or the
+    people that speak it ("Swiss German"), a country, which follows from a place.
     """
     name = key(word)
     is_day = len(name) > SHORT_WEEKDAY and name in weekdays()

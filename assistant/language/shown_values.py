@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 from assistant.language.values import (
     SPACE,
@@ -171,17 +172,24 @@ class Shown:
 
 
 def _ordered(text: str, found: Iterable[Value]) -> Iterator[Value]:
-    """The values; a day that may be two is read in the order of the others: ``3/4`` beside ``15/3``."""
-    days = [value for value in found if value.kind == "date"]
-    orders = {_order(text, each, day) for each in days if len(each.readings) == 1 for day in each.readings}
+    """The values; one that may be two is read as the others are: ``3/4`` beside ``15/3``, ``7:00`` beside
+    ``19:30``.
+    """
+    ways = {_way(text, value, each) for value in found if len(value.readings) == 1 for each in value.readings}
     for value in found:
-        fit = {day for day in value.readings if _order(text, value, day) in orders} if value in days else ()
-        yield replace(value, readings=frozenset(fit)) if fit else value
+        fit = frozenset(each for each in value.readings if _way(text, value, each) in ways - {""})
+        yield replace(value, readings=fit) if fit else value
 
 
-def _order(text: str, value: Value, day: Day) -> str | Day:
-    runs = [int(run) for run in _DIGITS.findall(text[value.start : value.end])[:2]]
-    return "day" if runs == [day[2], day[1]] else "month" if runs == [day[1], day[2]] else day
+def _way(text: str, value: Value, reading: Any) -> str:
+    """How a day or a clock time that has no words is read."""
+    written = text[value.start : value.end]
+    runs = [int(run) for run in _DIGITS.findall(written)[:2]]
+    if value.kind == "date" and runs in ([reading[2], reading[1]], [reading[1], reading[2]]):
+        return "day" if runs[0] == reading[2] else "month"
+    is_bare = value.kind == "clock" and not any(map(str.isalpha, written))
+    is_of_24 = is_bare and reading // 60 in runs[:1] and (reading >= 13 * 60 or len(value.readings) > 1)
+    return "of 24 hours" if is_of_24 else ""
 
 
 def _in_calendar(near: date, weekdays: Set[int], of_month: int) -> Iterator[Day]:
