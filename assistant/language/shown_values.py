@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any
 
 from assistant.language.values import (
-    SPACE,
     Day,
     Value,
     composed_clocks,
@@ -67,9 +66,11 @@ class Shown:
         return self._is_of_moment(value) or self._reads(value, self._days)
 
     def writes(self, value: Value) -> bool:
-        """Whether a value surely stands here as itself: no number in words, nor one that is a part
-        of a date or of a clock time, which may count something else, nor a day that may be read as another.
+        """Whether a value surely stands here as itself: no number in words or of a date or clock time, which
+        may count something else, none without its unit, and no day that may be another.
         """
+        if value.units:
+            return not value.quantities.isdisjoint(self._quantities)
         if value.kind in ("number", "spelled"):
             return value.kind == "number" and self._has_number(value)
         return self._reads(value, self._sure_days)
@@ -143,8 +144,6 @@ class Shown:
             self._quantities |= value.quantities
             for reading in value.readings:
                 self._numbers.setdefault(reading, []).append(value)
-            if re.search(SPACE, written):  # it may be two columns
-                self._parts |= set(runs)
             if _POINTED_CLOCK.fullmatch(written):
                 self._clocks.add(runs[0] * 60 + runs[1])
         elif value.kind == "date":

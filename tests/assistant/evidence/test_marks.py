@@ -250,6 +250,22 @@ def test_values_are_compared_however_they_are_written(read: str, said: str, hold
     assert Shown([read]).holds(value) == holds
 
 
+@for_each(
+    ("said", "holds", "writes"),
+    [
+        ("39 mm", True, True),
+        ("3.9 cm", True, True),
+        ("39 cm", False, False),
+        ("7.2 V", True, False),
+        ("7.2", True, True),
+    ],
+)
+def test_a_figure_is_sure_with_its_own_unit_only(said: str, holds: bool, writes: bool) -> None:
+    (value,) = values(said, language="en")
+    shown = Shown(["12 V, 7.2 Ah, 39 mm"])
+    assert (shown.holds(value), shown.writes(value)) == (holds, writes)
+
+
 def test_a_day_that_may_be_another_is_neither_warned_of_nor_underlined() -> None:
     said = values("5 April 2027, 4 May 2027")
     for read, told in (
