@@ -127,12 +127,13 @@ class Screen:
 
     def has(self, particular: Particular) -> bool:
         """Whether a particular of a sentence stands here, or is its moment as people round it."""
-        if particular.value:
-            return self._shown.holds(particular.value) or self._shown.rounds_to(particular.value)
+        if value := particular.value:
+            stands = self._shown.holds(value) or self._shown.rounds_to(value)
+            return stands or (value.kind == "spelled" and self.has_text(particular.text.lower()))
         if particular.kind != "name":
             return self.has_text(particular.text)
         if CJK_RUN.match(particular.text):
-            return self._signs.has_family(particular.text)
+            return self._signs.has_family(particular.text, particular.language)
         return self.has_word(particular.text, particular.language) or any(
             True for text in self.texts for _ in quotes.places(text, particular.text)
         )

@@ -4,14 +4,15 @@ A name is *altered* when what is around it on the frame stands in the sentence w
 in an altered quote: one sign anywhere ("王建军" beside "王建国", "司机孟师傅" beside "司机马师傅"), or up
 to three at the head of a run ("北海市法院" beside "南京市法院"). An end of the run counts as a sign that
 stays. What was put in is no word of grammar, and what stays is no word that the frame has elsewhere, too.
-That needs no dictionary. A wholly different name is told in Japanese only, where family names are long enough
-to be known: the two thousand commonest.
+That needs no dictionary. A wholly different name is told in Japanese only, before an honorific, and where
+family names are long enough to be known: the two thousand commonest.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -44,18 +45,29 @@ _NAMED = re.compile("[々ー\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
 _KANA = re.compile("[\u3041-\u30fa]")
 _HAN_RUN = re.compile("[々\u3400-\u4dbf\u4e00-\u9fff]+")
 _RUN = re.compile(f"[々{CJK}]+")
+_HONOURED = re.compile(
+    "(?<![おごー々\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff])"
+    "([ー\u30a1-\u30fa]{2,9}|[々\u3400-\u4dbf\u4e00-\u9fff]{1,4})(?=さん|さま|くん|ちゃん)"
+)
+"""A name before an honorific, but not "okyakusan", a customer; a longer run says what somebody is, too."""
+_SPELLINGS = {"B": "BV", "H": "HF", "K": "KCQ", "R": "RL", "S": "SC", "T": "TC", "U": "UW", "Z": "ZJG"}
+"""Letters that a name in kana may begin with in Latin ones, by that of its first sign's name in Unicode."""
+_CAPITAL = re.compile(r"(?<![^\W_])[A-Z](?=[a-z])")
 _HIRAGANA = {sign: sign - 0x60 for sign in range(0x30A1, 0x30F7)}
 _SPACE = re.compile(r"[^\S\n]")
 
 
 def family_names(text: str) -> Iterator[Span]:
-    """Where a Japanese sentence has family names, at the head of a run."""
+    """Where a Japanese sentence has names: before an honorific, and family names at the head of a run."""
     if not _KANA.search(text):
         return
     for run in _HAN_RUN.finditer(text):
         name = next((run[0][:size] for size in (4, 3, 2) if run[0][:size] in _family_names()), "")
         if name:
             yield run.start(), run.start() + len(name)
+    for found in _HONOURED.finditer(text):
+        if found[1] not in _family_names():
+            yield found.span(1)
 
 
 class _Place(NamedTuple):
@@ -73,7 +85,8 @@ class Signs:
         text = flattened("\n".join(texts))
         self.text = _SPACE.sub("", text)
         self._folded = self.text.translate(_HIRAGANA).casefold()
-        self._has_kana = bool(_KANA.search(text))
+        self._has_kana, self._has_han = bool(_KANA.search(text)), bool(_HAN_RUN.search(text))
+        self._initials = set(_CAPITAL.findall(text))
         self._runs = dict.fromkeys(_RUN.findall(text))
 
     @cached_property
@@ -94,13 +107,19 @@ class Signs:
                 _note(inside, run[at - 1 : at + 2 : 2], _Place(run, at, at + 1))
         return inside
 
-    def has_family(self, name: str) -> bool:
-        """Whether a word in signs is here; a family name of Japan in Han, kana or Latin letters, and without
-        kana here nobody knows.
+    def has_family(self, name: str, language: str) -> bool:
+        """Whether a name is here; a family name of Japan in Han, kana or Latin letters, and without kana here
+        nobody knows. Of one in katakana nobody does, either, where a word in Latin letters begins as it may.
         """
-        if name in self.text or name not in _family_names():
-            return name in self.text
-        return not self._has_kana or any(map(self._folded.__contains__, _family_names()[name]))
+        if name in self.text:
+            return True
+        if name in _family_names():
+            return not self._has_kana or any(map(self._folded.__contains__, _family_names()[name]))
+        if language != "ja" or _HAN_RUN.match(name):
+            return language == "ja" and not self._has_han
+        sound = unicodedata.name(name[0], name).split()[-1][0]
+        may_begin = not self._initials.isdisjoint(_SPELLINGS.get(sound, sound))
+        return not self._has_kana or may_begin or name.translate(_HIRAGANA) in self._folded
 
     def altered(self, text: str) -> Iterator[Span]:
         """Where a text has names of the screen otherwise."""

@@ -393,6 +393,9 @@ SIGNS = Screen(
         ("返却したのは森下さんです [1]。", ()),
         ("返却したのは杉山さんです [1]。", ("杉山",)),
         ("報告書はまだです [1]。", ()),
+        ("返却したのは鍬形さんです [1]。", ("鍬形",)),
+        ("返却したのはヘンリーさんです [1]。", ("ヘンリー",)),
+        ("返却したのはお客さんです [1]。", ()),
         ("返却したのは花川市立図書館です [1]。", ("花川市立図書館",)),
         ("返却先は花田町の図書館です [1]。", ()),
     ],
@@ -467,6 +470,20 @@ def test_what_is_said_otherwise_or_misread_stands(sentence: str, read: str, miss
 )
 def test_family_names_are_looked_for_on_screens_in_japanese(read: str, state: str) -> None:
     (claim,) = marks.check("返却したのは杉山さんです [1]。", [1], {1: Screen([read])})
+    assert claim.state == state
+
+
+@for_each(
+    ("read", "state"),
+    [
+        ("かえした Henry Swan", "cited"),
+        ("かえした Robert Swan", "not_on_frame"),
+        ("Returned by Robert", "cited"),
+        ("かえした へんりー", "cited"),
+    ],
+)
+def test_a_name_before_an_honorific_may_stand_in_other_letters(read: str, state: str) -> None:
+    (claim,) = marks.check("返したのはヘンリーさんです [1]。", [1], {1: Screen([read])})
     assert claim.state == state
 
 
