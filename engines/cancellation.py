@@ -6,7 +6,7 @@ shut its socket down: the read ends at once, with an error. So every connection 
 the cancellation of whoever asks, and by those of everyone who waits for that one::
 
     cancellation = Cancellation()
-    with cancellation.at(until_s), cancellation.here():    # in the thread that asks
+    with cancellation.at(lambda: until_s), cancellation.here():    # in the thread that asks
         ...
     cancellation.now()                                     # from any thread
 
@@ -94,16 +94,22 @@ class Cancellation:
             _current.reset(token)
 
     @contextmanager
-    def at(self, until_s: float) -> Iterator[Self]:
-        """End the work at `until_s` (monotonic seconds) unless the block is done before."""
-        timer = threading.Timer(max(0.0, until_s - time.monotonic()), self._late)
-        timer.daemon = True
-        timer.start()
+    def at(self, until_s: Callable[[], float]) -> Iterator[Self]:
+        """End the work at that time (monotonic seconds), which may move on, unless the block ends before."""
+        is_done = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(until_s, is_done), name="cut off", daemon=True)
+        watch.start()
         try:
             yield self
         finally:
-            timer.cancel()
-            timer.join()
+            is_done.set()
+            watch.join()
+
+    def _watch(self, until_s: Callable[[], float], is_done: threading.Event) -> None:
+        while (left_s := until_s() - time.monotonic()) > 0:
+            if is_done.wait(left_s):
+                return
+        self._late()
 
     def _late(self) -> None:
         self.is_late = True

@@ -107,7 +107,7 @@ class WebSearch:
             on_send(OutgoingRequest(public_url(self.endpoint.partition("?")[0]), request))
         until_s, cutoff = time.monotonic() + timeout_s, Cancellation()
         try:
-            with cutoff.at(until_s), _connected(self.endpoint, timeout_s, cutoff) as connection:
+            with cutoff.at(lambda: until_s), _connected(self.endpoint, timeout_s, cutoff) as connection:
                 connection.sendall(request)
                 with HTTPResponse(connection, method="GET") as response:
                     response.begin()

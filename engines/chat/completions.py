@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 MAX_CHARS = 400_000
 """Text and arguments of one answer; a model that never ends is stopped here."""
 
+LONGEST = 10
 _MAX_CALLS = 64
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -80,7 +81,11 @@ class Accumulator(Protocol):
 
 
 class Call:
-    """One question with everything it takes: its time, what ends it, and the response it got."""
+    """One question with everything it takes: its time, what ends it, and the response it got.
+
+    A model that still writes has not failed, so its time begins anew with each piece: a slow computer may
+    take minutes for an answer. One that repeats itself without end is cut off after `LONGEST` times that.
+    """
 
     def __init__(self, timeout_s: float, on_send: RequestHook | None, *, in_pieces: bool) -> None:
         self.timeout_s = timeout_s
@@ -88,7 +93,14 @@ class Call:
         self.in_pieces = in_pieces
         self.cancellation = Cancellation()
         self.until_s = time.monotonic() + timeout_s
+        self._last_s = time.monotonic() + LONGEST * timeout_s
+        self._has_begun = False
         self.stack = ExitStack()
+
+    def heard(self) -> None:
+        """A piece came."""
+        self._has_begun = True
+        self.until_s = min(time.monotonic() + self.timeout_s, self._last_s)
 
     def left_s(self) -> float:
         return max(0.001, self.until_s - time.monotonic())
@@ -96,7 +108,11 @@ class Call:
     def raise_if_over(self) -> None:
         """Raises `ModelTimeout` once its time is up, `ModelStopped` once nobody waits for it."""
         if self.cancellation.is_late or time.monotonic() >= self.until_s:
-            raise ModelTimeout(f"no answer within {self.timeout_s:g} s")
+            if self._has_begun and self.until_s >= self._last_s:
+                raise ModelTimeout(f"the answer had no end within {LONGEST * self.timeout_s:g} s")
+            raise ModelTimeout(
+                "the answer stopped coming" if self._has_begun else f"no answer within {self.timeout_s:g} s"
+            )
         if self.cancellation.is_over:
             raise ModelStopped("nobody waits for the answer any more")
 
@@ -196,8 +212,8 @@ class OpenAIChatModel(ChatModel):
     ) -> Generator[str | Completion, None, None]:
         if self._key_problem:
             raise ModelNoKey(self._key_problem)
-        with call.cancellation.at(call.until_s), _told_why_it_ended(call), call.stack:
-            for item in self._items(self._opened(call, parameters, schema)):
+        with call.cancellation.at(lambda: call.until_s), _told_why_it_ended(call), call.stack:
+            for item in self._items(self._opened(call, parameters, schema), call.heard):
                 call.raise_if_over()
                 if isinstance(item, Completion):
                     yield replace(item, text=_printable(item.text))
@@ -248,11 +264,14 @@ class OpenAIChatModel(ChatModel):
                 return answer
         raise AssertionError("the plain way sends no response format, so it is never skipped")
 
-    def _items(self, response: Response) -> Iterator[str | Completion]:
-        """Pieces of text, then the `Completion`."""
+    def _items(self, response: Response, heard: Callable[[], None]) -> Iterator[str | Completion]:
+        """Pieces of text, then the `Completion`. `heard` is called with each event, thoughts among them."""
         if "text/event-stream" in response.headers.get("content-type", ""):
             accumulator = self._accumulator()
-            yield from filter(None, map(accumulator.add, events_of(response, self._api_key)))
+            for event in events_of(response, self._api_key):
+                heard()
+                if piece := accumulator.add(event):
+                    yield piece
             yield accumulator.completion()
             return
         document = document_of(response)

@@ -111,7 +111,7 @@ class OpenAIEmbedder:
             ) as response:
                 return document_of(response)
 
-        with cutoff.at(until_s):
+        with cutoff.at(lambda: until_s):
             try:
                 answer = with_retries(
                     request,

@@ -172,7 +172,7 @@ class ChatSettings(ChoosableSettings):
     api_key: str = _setting(
         "", "Key for the endpoint, or env:NAME for a variable that holds it; OPENAI_API_KEY when unset."
     )
-    timeout_s: float = _setting(60.0, "How long to wait for a model.", unit="s", low=1)
+    timeout_s: float = _setting(60.0, "How long to wait for a model, to begin or to go on.", unit="s", low=1)
     context_tokens: int = _setting(0, "Context window of the model; 0: found out.", unit="tokens")
     send_pictures: Literal["local", "ask", "never"] = _setting(
         "local",
