@@ -26,11 +26,12 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from assistant.core.query_embedder import QueryEmbedder
-from assistant.core.texts import HAN, HAN_RUN, normalize, terms_of
+from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form, asks_for_latest, says_change, words_beside_sources
 from assistant.language.small_words import bare, languages_of
 from assistant.language.values import NO_DAYS, DaysMeant, values
+from assistant.retrieval.furniture import Furniture, lines_of, title_of
 from assistant.retrieval.retrieval import Entry
 from store.ocr.layout import CELL
 
@@ -48,14 +49,10 @@ MAX_TERMS = 600
 """Words of the screens that are compared with those of a question in meaning: 0.5 s, once."""
 LINES = (8, 3, 2, 2, 1)
 """How many lines are told of each moment, of the best one most: it may be a list."""
-BESIDE = 5
-"""So many of the best one with those beside them: the answer stands there, if not in a line that names it."""
-BARS, BAR = 4, 3
-"""Of so many lines at the top of a frame one that is so many names alone is a bar of menus or tabs; two are
-somebody's.
+BESIDE = (5, 3, 3, 2, 2)
+"""So many of the best one with those beside them: the answer stands there, if not in a line that names it. Of
+what is told as the nearest only, so many of each.
 """
-FEW_WINDOWS = 3
-"""What fewer windows share may be what they are about."""
 _SAME_WORD = 0.7  # of the longer one
 _UNSEEN = 0.5  # lines that a word is on which is on none, so that it is rarer than any
 _FADES = 0.7  # a line further off, each time
@@ -71,7 +68,6 @@ _NAME = re.compile(r"[^\W\d_]{2,}")
 _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
 _SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
-_COUNT = re.compile(r"\(\d+\)")
 _KINDS = {
     Form.MOMENT: ("date", "clock", "weekday"),
     Form.FIGURE: ("number",),
@@ -87,9 +83,9 @@ Synonyms = Mapping[str, Mapping[str, float]]
 class Question:
     """What is asked: its words of content, and the form of the answer. `nearness` is that of lines, by their
     normal form; `synonyms` are of each word the terms of the screens that mean the same, with their nearness.
-    `has_near` when a line means what is asked, beyond chance; `asks_for_last` when it asks for its last time.
-    `shown` are the frames that the question before it was answered by; of one that `leans` on that they are
-    about it, too. `days` are what one of its words means, in whatever way a line names them.
+    `asks_for_last` when it asks for its last time. `shown` are the frames that the question before it was
+    answered by; of one that `leans` on that they are about it, too. `days` are what one of its words means,
+    however a line names them. `around` are other windows, which tell what is furniture.
     """
 
     text: str
@@ -97,11 +93,11 @@ class Question:
     words: tuple[str, ...]
     nearness: Mapping[str, float]
     synonyms: Synonyms = field(default_factory=dict)
-    has_near: bool = False
     asks_for_last: bool = False
     shown: frozenset[int] = frozenset()
     leans: bool = False
     days: DaysMeant = NO_DAYS
+    around: Sequence[Entry] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +121,17 @@ Moment = list[Line]
 class Answers:
     """The moments that answer, the best first, and the words of the question that are on no frame.
 
-    `is_found` when some frame by itself has enough of the question, in its words or in meaning.
+    `is_found` when some frame by itself has enough of the question.
     """
 
     moments: tuple[Moment, ...]
     missing: tuple[str, ...]
     is_found: bool
+
+    @property
+    def has_words(self) -> bool:
+        """Whether any of it has a word of the question, and not only sounds near to it."""
+        return any(line.coverage for moment in self.moments for line in moment)
 
 
 def answering(question: Question, entries: Sequence[Entry]) -> Answers:
@@ -140,18 +141,16 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
     likely = (replace(line, weight=line.weight * weighing.likelihood(line)) for line in about)
     best_first = sorted(likely, key=_by_weight, reverse=True)
     missing = [word for word in weighing.weights if not weighing.counts[word]]
-    is_found = question.has_near or any(
+    is_found = any(
         line.coverage > ENOUGH or (question.leans and weighing.was_shown(line.entry)) for line in best_first
     )
-    if not is_found:  # what only sounds near is no help
-        best_first = [line for line in best_first if line.coverage]
     moments = _latest_first(_moments(_facts(best_first), weighing), question, weighing)
     if is_found and question.asks_for_last:
-        shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[:BESIDE]
+        shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[: BESIDE[0]]
         others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
         moments = [shown, *others][: len(LINES)] if shown else moments
-    if is_found and moments:
-        moments[0] += weighing.beside(moments[0])[: max(0, BESIDE - len(moments[0]))]
+    for moment, least in zip(moments, BESIDE[:1] if is_found else BESIDE, strict=False):
+        moment += weighing.beside(moment)[: max(0, least - len(moment))]
     return Answers(tuple(moments), tuple(missing), is_found)
 
 
@@ -246,7 +245,7 @@ class _Weighing:
         self._lines = {entry.id: lines_of(entry.frame.text) for entry in entries}
         self._named = {text: dict(_named(question, text)) for text in told_by(entries)}
         self.counts = Counter(word for words in self._named.values() for word in words)
-        self._furniture = _furniture([each for each in entries if not each.address], self._lines)
+        self._furniture = Furniture([each for each in entries if not each.address], question.around)
         self.weights = self._weights()
         self.total = sum(self.weights.values()) or 1.0
 
@@ -269,8 +268,8 @@ class _Weighing:
         return (line for entry in self._entries for line in self._weighed(entry))
 
     def beside(self, moment: Moment) -> list[Line]:
-        """The lines under and above the one that has most, the nearest first, that are of the kind asked for:
-        what answers a message, or sums up an order, names it no more.
+        """The lines under and above the one that has most, the nearest first: what answers a message, or sums
+        up an order, names it no more.
         """
         lead, told = moment[0], {line.text for line in moment}
         near = sorted(enumerate(self._lines[lead.entry.id]), key=lambda at: (abs(at[0] - lead.at), -at[0]))
@@ -278,9 +277,7 @@ class _Weighing:
         return [
             line
             for line in lines
-            if len(_NAME.findall(line.text)) > 1
-            and self.likelihood(line) == 1
-            and not self._is_furniture(line.entry, line.at, line.text)
+            if len(_NAME.findall(line.text)) > 1 and not self._furniture.has(line.entry, line.at, line.text)
         ]
 
     def last(self) -> Iterator[Line]:
@@ -307,7 +304,7 @@ class _Weighing:
         around = {word: self._shares(word, lines, part * title.get(word, 0.0)) for word in self.weights}
         coverage = sum(self.weights[word] * max(shares, default=0.0) for word, shares in around.items())
         for at, line in enumerate(lines):
-            if not entry.address and self._is_furniture(entry, at, line):
+            if not entry.address and self._furniture.has(entry, at, line):
                 continue
             words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
             near = _nearness(self._question.nearness, line)
@@ -328,14 +325,6 @@ class _Weighing:
                 own[at] = max(own[at], _FADES * own[at - order.step])
         return [max(share, floor) for share in own]
 
-    def _is_furniture(self, entry: Entry, at: int, line: str) -> bool:
-        """Whether a line is of the program and not of what it shows: a bar, or the address of the page."""
-        if at < BARS and _is_bar(line):
-            return True
-        form = without_figures(line)
-        is_bar = any((of, form) in self._furniture for of in (None, entry.frame.app_name or ""))
-        return is_bar or _is_address(line, entry.frame.browser_url)
-
     def own(self, line: Line) -> float:
         """How much of the question (0..1) a line has by itself."""
         shares = self._named[line.text]
@@ -345,38 +334,6 @@ class _Weighing:
         """Lower for a line without the kind of thing asked for."""
         said = f"{line.entry.told} {line.text}".strip()
         return 1.0 if fits(self._question.form, said, self._question.text) else _WRONG_KIND
-
-
-def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> set[tuple[str | None, str]]:
-    """(app, line) of those lines that most windows of an app have, whatever their figures, as a bar of menus;
-    (None, line) of those that most windows of all have, as a clock in the corner.
-    """
-    windows = {
-        (entry.frame.app_name or "", title_of(entry), form)
-        for entry in entries
-        for form in {"", *map(without_figures, lines[entry.id])}
-    }
-    counts = Counter((of, form) for app, _, form in windows for of in (None, app))
-    return {
-        (of, form)
-        for (of, form), count in counts.items()
-        if form and count >= FEW_WINDOWS and count > counts[of, ""] / 2
-    }
-
-
-def _is_address(line: str, url: str | None) -> bool:
-    """Whether a line is the address of the page, as it stands in the bar above it, with signs beside it."""
-    words = [word.removesuffix("/") for word in normalize(line).split() if _WORD.search(word)]
-    return url is not None and len(words) == 1 and "." in words[0] and words[0] in normalize(url)
-
-
-@lru_cache(maxsize=65536)
-def without_figures(line: str) -> str:
-    """A line in normal form, each figure and each name of a month or weekday as 0: a menu with the clock
-    is the same menu.
-    """
-    form = _DIGITS.sub("0", normalize(line))
-    return _WORD.sub(lambda word: "0" if cldr.is_day_or_month(word[0]) else word[0], form)
 
 
 def _by_weight(line: Line) -> tuple[float, int, int]:
@@ -503,23 +460,6 @@ def names_somebody(line: str, question: str) -> bool:
     words = (word.strip(".,;:<>()") for word in line.split())
     is_name = [w.istitle() and not cldr.is_common(w) and normalize(w) not in known for w in words]
     return any(map(all, pairwise(is_name))) or _SPEAKER.match(line) is not None
-
-
-def _is_bar(line: str) -> bool:
-    # Signs stand between some, and counts in brackets behind.
-    names = [word for word in line.split() if any(map(str.isalnum, word)) and not _COUNT.fullmatch(word)]
-    is_name = (name.isalpha() and (name[0].isupper() or HAN_RUN.fullmatch(name)) for name in names)
-    return len(names) >= BAR and all(is_name)
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a frame's text, but for those of a single letter, which are mostly misread icons."""
-    lines = (line.strip() for line in text.split("\n"))
-    return [line for line in lines if len(line) > 1 or line.isdecimal()]
-
-
-def title_of(entry: Entry) -> str:
-    return entry.frame.window_name or ""
 
 
 def told_by(entries: Iterable[Entry]) -> set[str]:

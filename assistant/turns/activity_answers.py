@@ -15,10 +15,8 @@ from assistant.language.questions import (
     asks_for_pages,
 )
 from assistant.retrieval import usage
-from assistant.retrieval.answer_lines import (
-    without_figures,
-)
 from assistant.retrieval.excerpts import excerpt
+from assistant.retrieval.furniture import without_figures
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.retrieval.usage import Block, Window
 from assistant.turns.plan import RunningTurn

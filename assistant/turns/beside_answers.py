@@ -20,8 +20,9 @@ from assistant.language.questions import (
     words_beside_sources,
 )
 from assistant.retrieval import answer_lines, other_sources
-from assistant.retrieval.answer_lines import Moment, Question, lines_of, title_of
+from assistant.retrieval.answer_lines import Moment, Question
 from assistant.retrieval.excerpts import excerpt
+from assistant.retrieval.furniture import lines_of, title_of
 from assistant.retrieval.other_sources import TOOL_OF, Asked, Looked
 from assistant.retrieval.retrieval import Entry
 from assistant.tools import registry
@@ -131,7 +132,7 @@ class Beside:
         topic = plan.beside.topic if entries and plan.beside.ranges else plan.searched_for
         lines = answer_lines.told_by(entries)
         synonyms = answer_lines.same_in_meaning(self.turn.services.embedder, self.words, lines)
-        return Question(topic, plan.form, self.words, {}, synonyms, False, asks_for_last(topic))
+        return Question(topic, plan.form, self.words, {}, synonyms, asks_for_last(topic))
 
     @cached_property
     def told(self) -> tuple[str, ...]:

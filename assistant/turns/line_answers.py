@@ -26,6 +26,7 @@ from assistant.retrieval.answer_lines import (
     told_by,
 )
 from assistant.retrieval.excerpts import excerpt
+from assistant.retrieval.furniture import other_windows
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.retrieval.table_cells import Crossing
 from assistant.retrieval.usage import Window
@@ -38,12 +39,9 @@ from store.embeddings import knn
 from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
 from store.ocr import layout, readings
 from store.ocr.readings import Reading
-from store.search.semantic import SAYS
 
 MAX_QUOTE_CHARS = 120
 MAX_PASSAGE_CHARS = 300
-HARDLY_CHANCE = 0.001
-"""A line that is nearer to the question than chance gives in so many cases is found."""
 MAX_TICKED = 24
 LEAST_NAMED = 1 / 3
 """Of the words of a question, on the frame of a list that it is about: lists are seldom called by all."""
@@ -64,7 +62,7 @@ class LineAnswers:
     def found(self) -> Answers:
         """The lines of frames and of other sources that answer."""
         plan, entries, rows = self.turn.plan, self.retrieval.entries, self.beside.entries
-        nearness, stands_out = self._nearness() if entries else ({}, False)
+        nearness = self._nearness() if entries else {}
         asked = self.beside.question(rows)
         if not (rows and self.beside.named):
             asked = replace(asked, words=asked_words(asked.text) if rows else plan.words)
@@ -72,13 +70,14 @@ class LineAnswers:
         for word, terms in asked.synonyms.items():
             synonyms[word] = {**synonyms.get(word, {}), **terms}
         shown = plan.shown if plan.scope.follows else frozenset[int]()
-        asked = replace(asked, nearness=nearness, synonyms=synonyms, shown=shown, leans=plan.leans)
+        around = other_windows(self.turn.database, entries)
+        asked = replace(
+            asked, nearness=nearness, synonyms=synonyms, shown=shown, leans=plan.leans, around=around
+        )
         if plan.scope.ahead:
             days = self._days_meant()
             words = tuple(dict.fromkeys((*asked.words, days.word)))
             asked = replace(asked, words=words, days=days)
-        # What is near to the question before says nothing of one that may be about another thing.
-        asked = replace(asked, has_near=stands_out and (plan.leans or not plan.scope.follows))
         return answer_lines.answering(asked, [*entries, *rows])
 
     def _days_meant(self) -> DaysMeant:
@@ -141,6 +140,8 @@ class LineAnswers:
             reading = self._reading(entry)
             if reading and (items := layout.checked(reading)):
                 told = [item for is_ticked, item in items if is_ticked is is_done]
+                if is_done and plan.scope.phrase and not told:  # "get done yesterday" may be other things
+                    return None
                 head = text("ticked" if is_done else "not_ticked", plan.language, count=len(told))
                 cited = "" if told else f" [[{entry.id}]]"
                 quotes = tuple(Quote(entry.id, item) for item in told[:MAX_TICKED])
@@ -206,31 +207,24 @@ class LineAnswers:
         embedder, words = self.turn.services.embedder, self.turn.plan.words
         return answer_lines.same_in_meaning(embedder, words, lines, nearness)
 
-    def _nearness(self) -> tuple[dict[str, float], bool]:
-        """How near each line is to the question in meaning, where there are vectors; whether one is so near
-        that it is hardly chance.
-        """
+    def _nearness(self) -> dict[str, float]:
+        """How near each line is to the question in meaning, where there are vectors."""
         plan, entries = self.turn.plan, {entry.frame.id: entry for entry in self.retrieval.entries}
         embedder = self.turn.services.embedder
         meaning = embedder.asked(plan.searched_for, self.turn.stored.id) if embedder else WORDS_ONLY
         if meaning.vector is None or meaning.model is None:
-            return {}, False
+            return {}
         try:
-            chunks = knn.chunks_of(
-                self.turn.database, "frame", entries, meaning.model, meaning.vector, HARDLY_CHANCE
-            )
+            chunks = knn.chunks_of(self.turn.database, "frame", entries, meaning.model, meaning.vector)
         except SemanticUnavailable:
-            return {}, False
+            return {}
         nearness: dict[str, float] = {}
-        standing_out: list[str] = []
         for chunk in chunks:
             text = entries[chunk.id].frame.text[chunk.start : chunk.end]
             for cell in text.replace(layout.CELL, "\n").split("\n"):
                 form = normalize(cell)
                 nearness[form] = max(chunk.score, nearness.get(form, chunk.score))
-            standing_out += [text] * chunk.stands_out
-        says = embedder.likeness(plan.words, standing_out) if embedder else ()
-        return nearness, max(says, default=float(bool(standing_out))) >= SAYS
+        return nearness
 
 
 def _joined(words: Iterable[str]) -> list[str]:

@@ -177,7 +177,9 @@ class _Composing:
 
     def _lines(self, form: Form) -> Iterator[Item]:
         plan, found = self.turn.plan, self.lines.found
-        self._note_found(self.lines.is_found)
+        # What bears on the question may say nothing of a word of it that is nowhere: then that is said first.
+        is_whole = found.is_found and (plan.leans or not found.missing)
+        self._note_found(is_whole or self.lines.crossing is not None)
         if self.inside and self.lines.is_found and not self.lines.has_head:
             phrase = plain(plan.scope.phrase)
             yield Item(
@@ -186,7 +188,7 @@ class _Composing:
         if self.lines.crossing:
             yield from self.lines.cell(self.lines.crossing)
             return
-        if not found.is_found:
+        if not is_whole:
             sentence = self.lines.nothing()
             if sources := self.beside.looked_at():
                 sentence += text("nor_beside", plan.language, sources=sources)
@@ -194,15 +196,29 @@ class _Composing:
             yield Item(sentence + text(after, plan.language), is_point=False)
             yield from instead
         else:
+            yield from self._use_of_shown(form, found)
             yield from map(self.lines.moment, found.moments)
+
+    def _use_of_shown(self, form: Form, found: Answers) -> list[Item]:
+        """How long, or how often, the window was used that shows most of what a question names."""
+        if form not in (Form.DURATION, Form.VISITS) or not found.moments:
+            return []
+        line = found.moments[0][0]
+        asked, frame = self.turn.plan.searched_for, line.entry.frame
+        # "How long is the guarantee" is answered by what is shown.
+        if not asks_of_use(asked) and answer_lines.fits(form, line.text, asked):
+            return []
+        names = frame.app_name, frame.window_name
+        used = [each for each in self.activity.segments if (each.app_name, each.window_name) == names]
+        return [self.activity.total(form, used)] if used else []
 
     def _instead(self, form: Form, found: Answers) -> tuple[str, Iterable[Item]]:
         """(how it is called, what there is in place of an answer)"""
         scope, near = self.turn.plan.scope, "nearest" if found.moments else "none_near"
         if of_named := self.beside.of_named_then():
             return "nearest", of_named
-        if self.activity.segments and (form is Form.APPS or (form in _MEASURED and not found.moments)):
+        if self.activity.segments and (form is Form.APPS or (form in _MEASURED and not found.has_words)):
             return near, [self.activity.total(Form.APPS, self.activity.segments)]
-        if not found.moments and scope.phrase and not scope.is_everything:
+        if not found.has_words and scope.phrase and not scope.is_everything:
             return "shown_then", self.activity.summary()
-        return near, map(self.lines.moment, found.moments)
+        return near, [*self._use_of_shown(form, found), *map(self.lines.moment, found.moments)]

@@ -144,10 +144,9 @@ def chunks_of(
     thing_ids: Iterable[int],
     model: str,
     query: npt.NDArray[np.floating],
-    chance: float = CHANCE,
 ) -> list[Near]:
-    """How near each chunk of these things is to the unit vector `query`, and whether it stands out: by
-    `chance` alone one does in so small a part of the cases. Raises `SemanticUnavailable` as `nearest` does.
+    """How near each chunk of these things is to the unit vector `query`, and whether it stands out. Raises
+    `SemanticUnavailable` as `nearest` does.
     """
     with database.read() as connection:
         index = _index(database, connection, kind, model, len(query))
@@ -165,7 +164,6 @@ def chunks_of(
         np.asarray(query, np.float32),
         _units(row[0] for row in sample),
         max(len(index), len(found)),
-        chance,
     )
     return [
         Near(thing_id, score, start, end, is_out)
@@ -254,17 +252,16 @@ def _rescored(
 
 
 def _scored(
-    chunks: Vectors, query: Vectors, background: Vectors, compared: int, chance: float = CHANCE
+    chunks: Vectors, query: Vectors, background: Vectors, compared: int
 ) -> tuple[Vectors, npt.NDArray[np.bool_]]:
     """Of each chunk how near it is, beyond what it is to any text; and whether that is more than chance.
 
-    `chunks` are the nearest of `compared`; where the background is too small to tell, all stand out, and
-    none where less than `CHANCE` is allowed.
+    `chunks` are the nearest of `compared`; where the background is too small to tell, all stand out.
     """
     cosines = chunks @ query
     background = background[~np.triu(background @ background.T >= _LOOK_ALIKE, 1).any(axis=0)]
     if len(background) < _LEAST_BACKGROUND:
-        return cosines, np.full(len(chunks), chance >= CHANCE)
+        return cosines, np.ones(len(chunks), bool)
     of_store, store_spread = _against(background, background)
     of_chunks, _ = _against(chunks, background)
     of_query = background @ query
@@ -272,7 +269,7 @@ def _scored(
     spread = np.sqrt((of_query.var(ddof=1) + store_spread.mean()) / 2)
     distances = (scores - of_query.mean()) / spread
     best_first = np.argsort(-distances)
-    bounds = [NormalDist().inv_cdf(1 - chance * place / compared) for place in range(1, len(chunks) + 1)]
+    bounds = [NormalDist().inv_cdf(1 - CHANCE * place / compared) for place in range(1, len(chunks) + 1)]
     passing = np.flatnonzero(distances[best_first] >= bounds)
     stand_out = np.zeros(len(chunks), bool)
     stand_out[best_first[: passing[-1] + 1 if len(passing) else 0]] = True

@@ -20,7 +20,7 @@ def screen(name: str, title: str, text: str, captured_ms: int = 0) -> Entry:
 def answers(question: str, *screens: Entry, nearness: dict[str, float] | None = None) -> Answers:
     form, words = form_of(question), asked_words(question)
     is_last = asks_for_last(question)
-    asked = Question(question, form, words, nearness or {}, has_near=bool(nearness), asks_for_last=is_last)
+    asked = Question(question, form, words, nearness or {}, asks_for_last=is_last)
     return answering(asked, list(screens))
 
 
@@ -180,11 +180,13 @@ def test_a_word_in_another_language_stands_for_the_one_that_was_asked_for() -> N
     assert found.moments[0][0].entry.id == "e1"
 
 
-def test_what_means_the_question_beyond_chance_is_found_without_its_words() -> None:
-    shown = screen("e1", "Notes", "booked two seats on the night train")
-    near = {"booked two seats on the night train": 0.8}
-    asked = Question("When did I reserve the sleeper?", Form.MOMENT, ("reserve", "sleeper"), near, {}, True)
-    assert answering(asked, [shown]).is_found
+def test_a_line_near_in_meaning_is_told_though_it_has_no_word_and_the_words_are_named_as_missing() -> None:
+    line = "booked two seats on the night train"
+    asked = Question("When did I reserve the sleeper?", Form.MOMENT, ("reserve", "sleeper"), {line: 0.8})
+    found = answering(asked, [screen("e1", "Notes", line)])
+    assert (found.moments[0][0].text, found.missing) == (line, ("reserve", "sleeper"))
+    assert not found.is_found
+    assert not found.has_words
 
 
 def test_terms_are_words_of_the_nearest_lines_and_pairs_of_chinese_signs() -> None:

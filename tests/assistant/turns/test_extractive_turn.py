@@ -461,6 +461,44 @@ def test_a_list_of_which_nothing_is_ticked_says_so(ask: Ask, afternoon: Afternoo
     assert "- 14:01, 0 ticked [1]" in ask("Which boat shed tasks are done?", model="extractive").answer_md
 
 
+def test_what_was_done_at_a_time_is_not_told_by_a_list_of_which_nothing_is_ticked(
+    ask: Ask, afternoon: Afternoon
+) -> None:
+    afternoon.show(1, LIST.replace("☑", "☐"))
+    afternoon.show(5, "Order for the boat shed: sent")
+    asked = "What did I get done for the boat shed today?"
+    told = ask(asked, model="extractive", start_ms=None, end_ms=None).answer_md
+    assert "“Order for the boat shed: sent”" in told
+    assert "ticked" not in told
+
+
+def test_a_word_that_is_on_no_frame_is_said_before_what_bears_on_the_others(
+    ask: Ask, afternoon: Afternoon
+) -> None:
+    afternoon.show(1, "MOT of the delivery van: the 18th at 9:00")
+    told = ask("How much did the delivery van lease cost?", model="extractive").answer_md
+    assert "shows “lease, cost”, the nearest to it:" in told
+    assert "“MOT of the delivery van: the 18th at 9:00”" in told
+    assert "None of" not in ask("When is the MOT of the van?", model="extractive").answer_md
+
+
+def test_how_long_is_asked_of_the_window_that_shows_it_where_no_title_names_it(
+    ask: Ask, afternoon: Afternoon
+) -> None:
+    for minute in range(5):
+        afternoon.show(minute, "Market stall\t134\t982.40", app_name="Calc", window_name="sales_2027.ods")
+    told = ask("How long was I on the market stall?", model="extractive").answer_md
+    assert "Calc “sales_2027.ods”" in told.split("\n\n")[1]
+    afternoon.show(9, "The guarantee of the stall is 24 months", app_name="Mail", window_name="Inbox")
+    assert "“The guarantee of the stall is 24 months”" in told_first(
+        ask, "How long is the stall's guarantee?"
+    )
+
+
+def told_first(ask: Ask, question: str) -> str:
+    return ask(question, model="extractive").answer_md.split("\n\n")[1]
+
+
 def test_a_state_is_asked_of_what_is_no_list_as_anything_else(ask: Ask, afternoon: Afternoon) -> None:
     afternoon.show(1, LIST)
     afternoon.show(2, "the bakery on Mill Lane is open until six")
