@@ -12,12 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-import apsw
-
 from assistant.core.texts import HAN_RUN, normalize
 from assistant.language import cldr
 from assistant.retrieval.retrieval import Entry, entries_of
-from store.core.database import Database, rows
+from store.core.database import Database
 from store.search import sample
 
 BARS, BAR = 4, 3
@@ -74,27 +72,12 @@ def other_windows(database: Database, entries: Sequence[Entry]) -> list[Entry]:
         low, high = ends.get(app, (number, number))
         ends[app] = min(low, number), max(high, number)
     with database.read() as connection:
-        few = (app for app, titles in shown.items() if app and len(titles) < FEW_SHOWINGS)
-        ids = [number for app in few for number in _beside(connection, app, ends[app], shown[app])]
+        ids: list[int] = []
+        for app, titles in shown.items():
+            if app and len(titles) < FEW_SHOWINGS:
+                found = sample.other_windows(connection, app, ends[app], titles, LOOKED_AROUND)
+                ids += found[: 2 * FEW_SHOWINGS]
         return list(entries_of(sample.load(connection, ids)))
-
-
-def _beside(connection: apsw.Connection, app: str, ends: tuple[int, int], shown: set[str]) -> list[int]:
-    """A frame of each of the windows next to those shown, at most so many that they are no longer few."""
-    sql = """
-        select id, coalesce(window_name, '') from (
-            select id, window_name from frames
-            where app_name = ?1 collate nocase and id < ?2 order by id desc limit ?4)
-        union all
-        select id, coalesce(window_name, '') from (
-            select id, window_name from frames
-            where app_name = ?1 collate nocase and id > ?3 order by id limit ?4)
-        """
-    titles: dict[str, int] = {}
-    for number, title in rows(connection, sql, (app, *ends, LOOKED_AROUND)):
-        if title not in shown:
-            titles.setdefault(title, number)
-    return list(titles.values())[: 2 * FEW_SHOWINGS]
 
 
 def lines_of(text: str) -> list[str]:

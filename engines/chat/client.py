@@ -205,11 +205,10 @@ def events_of(response: Response, api_key: str = "") -> Iterator[Mapping[str, An
             raise ModelGarbled(f"the server sent a piece that is not JSON: {said}") from error
         if field == "error" or (isinstance(event, dict) and event.get("error")):
             detail = short(without_key(detail_of(event), api_key))
-            failed = f"the server failed in its answer: {detail}"
-            too_long = _too_long(
-                failed
-            )  # the request, where a window is named; else the answer grew too long
-            raise too_long if too_long.window else ModelFailed(failed)
+            too_long = _too_long(detail)
+            if too_long.window:  # else not the request, but the answer grew too long
+                raise too_long
+            raise ModelFailed(f"the server failed in its answer: {detail}")
         if isinstance(event, dict):
             yield event
 

@@ -108,11 +108,11 @@ class Call:
     def raise_if_over(self) -> None:
         """Raises `ModelTimeout` once its time is up, `ModelStopped` once nobody waits for it."""
         if self.cancellation.is_late or time.monotonic() >= self.until_s:
-            if self._has_begun and self.until_s >= self._last_s:
+            if not self._has_begun:
+                raise ModelTimeout(f"no answer within {self.timeout_s:g} s")
+            if self.until_s >= self._last_s:
                 raise ModelTimeout(f"the answer had no end within {LONGEST * self.timeout_s:g} s")
-            raise ModelTimeout(
-                "the answer stopped coming" if self._has_begun else f"no answer within {self.timeout_s:g} s"
-            )
+            raise ModelTimeout("the answer stopped coming")
         if self.cancellation.is_over:
             raise ModelStopped("nobody waits for the answer any more")
 

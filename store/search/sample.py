@@ -8,7 +8,7 @@ and one deadline covers it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -127,6 +127,28 @@ def load(connection: apsw.Connection, ids: Sequence[int]) -> list[SampledFrame]:
         where f.id in ({marks}) order by f.id
         """
     return records.load(SampledFrame, connection.execute(sql, tuple(ids)))
+
+
+def other_windows(
+    connection: apsw.Connection, app_name: str, ids: tuple[int, int], shown: Container[str], limit: int
+) -> list[int]:
+    """A frame of each of an app's windows but those `shown`: among the `limit` frames of the app before the
+    first of two ids, then among those after the second.
+    """
+    before, after = "id < ?2 order by id desc", "id > ?3 order by id"
+    sql = " union all ".join(
+        f"""
+        select * from (
+            select id, coalesce(window_name, '') from frames
+            where app_name = ?1 collate nocase and {where} limit ?4)
+        """
+        for where in (before, after)
+    )
+    titles: dict[str, int] = {}
+    for number, title in connection.execute(sql, (app_name, *ids, limit)):
+        if title not in shown:
+            titles.setdefault(title, number)
+    return list(titles.values())
 
 
 def _clauses(

@@ -94,7 +94,7 @@ def assert_saved(page: Page, site: Site, text: str) -> None:
 
 
 def test_it_saves_itself_and_counts(page: Page, site: Site) -> None:
-    expect(page.get_by_role("button", name="Save", exact=True)).to_be_hidden()
+    expect(page.locator("#prompt").get_by_role("button", name="Save", exact=True)).to_be_hidden()
     type_in(page, "Brief. 今天")
     expect(page.locator("#prompt-count")).to_contain_text("9 of 8,000 characters")
     assert_saved(page, site, "Brief. 今天")
@@ -212,7 +212,7 @@ def test_without_scripts_a_button_saves(browser: Browser, site: Site) -> None:
     page = visit(browser, site, java_script_enabled=False).page
     page.goto(f"{site.origin}{EDITOR}")
     page.fill("#prompt-text", "No scripts\nhere")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator("#prompt").get_by_role("button", name="Save", exact=True).click()
     is_stored(site, "No scripts\nhere")
     page.select_option("select[name=model]", "with-tools")
     page.get_by_role("button", name="Show", exact=True).click()

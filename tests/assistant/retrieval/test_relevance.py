@@ -7,11 +7,13 @@ import re
 import numpy as np
 import pytest
 
+from assistant.core.records import TurnRequest
 from assistant.retrieval import retrieval
 from assistant.retrieval.excerpts import MAX_OCR_CHARS_PER_FRAME
 from assistant.retrieval.retrieval import Retrieval, retrieve
 from assistant.retrieval.sampling import MAX_FRAMES
 from assistant.turns import answering
+from assistant.turns.turn import answer
 from store.core.database import Database
 from store.embeddings import knn, vectors
 from store.embeddings.knn import RetrievalQuery
@@ -19,6 +21,7 @@ from store.frames.frames import ID_STEP
 from store.ocr import readings
 from store.search import search
 from store.search.filters import Filters
+from tests.assistant.agents import agent_deps
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, insert_bare_frames, reply
 from tests.assistant.retrieval.even_selection import even_selection
@@ -168,14 +171,23 @@ def test_a_question_is_specific_when_it_names_something(
 
 
 def test_a_specific_turn_keeps_every_cap_and_asks_once(
-    ask: Ask, busy: None, stub: StubModel, monkeypatch: pytest.MonkeyPatch
+    database: Database, busy: None, stub: StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asked as evidence: one retrieval, one call, no picture, at most 72 frames of 160 characters of text."""
     stub.reply(reply("Budgets [[e1]].", ("e1", "page 0")))
     retrievals = []
     real = answering.retrieve
     monkeypatch.setattr(answering, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
-    result = ask("Which budget row was it?", mode="evidence")
+    asked = TurnRequest(
+        "Which budget row was it?",
+        "Asia/Shanghai",
+        NOW_MS,
+        start_ms=RANGE.start_ms,
+        end_ms=RANGE.end_ms,
+        mode="evidence",
+    )
+    with agent_deps(database, stub) as services:  # its window has room for all of them
+        result = answer(services, asked)
     assert len(retrievals) == len(stub.requests) == 1
     assert "tools" not in stub.requests[0]
     contents = [message["content"] for message in stub.requests[0]["messages"]]
