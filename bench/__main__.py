@@ -31,7 +31,18 @@ def main(arguments: list[str]) -> int:
     if unknown:
         sys.stderr.write(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(measurements)}\n")
         return 2
-    names = ("open", "second", "third", "fourth", "fifth", "sixth", "sealed", "languages")
+    names = (
+        "open",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "sealed",
+        "sealed_second",
+        "languages",
+    )
     report = Report(sys.stdout, folders or [SETS / name for name in names])
     report.line(f"{platform.machine()}, Python {platform.python_version()}")
     for name in wanted or measurements:

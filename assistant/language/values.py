@@ -109,7 +109,7 @@ _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?((?:19|20)\d\d)(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])|(?<=\d[lI|])[OoQ](?![A-Za-z])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])(?:[{_HAN}]{{2,12}}|(?<=分之)[{_HAN}])(?![{_HAN}])")
-_HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d,\d{3}(?!\d)|\d{1,4}(?!\d))?)+")
+_HAN_TAIL = re.compile(r" ?(?:[百千万萬亿億](?:\d,\d{3}(?!\d)|\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _LONG = re.compile(r"\d{3}|[:.]\d")
 
@@ -258,7 +258,7 @@ def _named_days(text: str, is_read: bool, language: str) -> Iterator[Value]:
     """``4 March 2027``, ``March 4th``, ``le 4 mars``, ``juin 2027``, ``Monday``, ``周一``."""
     of_language, all_months, weekdays = cldr.months(language), cldr.months(), cldr.weekdays()
     for found in _WORD.finditer(text):
-        name = cldr.key(found[0])
+        name = cldr.key(re.sub("['’]s$", "", found[0]))  # "Tuesday's shift"
         if months := (of_language if len(name) <= SHORT_MONTH else all_months).get(name):
             yield from _of_month(text, found, months, is_read)
         days = weekdays.get(name) if is_read or len(name) > cldr.SHORT_WEEKDAY else None
@@ -387,8 +387,9 @@ def _counted(text: str, found: re.Match[str], language: str) -> Value:
     """
     readings, end = set(_decimals(found[0])), found.end()
     if tail := _HAN_TAIL.match(text, end):
-        counted = {cldr.amount(f"{value}{tail[0]}".replace(",", "")) for value in readings}
-        readings, end = readings | counted if len(tail[0]) == 1 else counted, tail.end()
+        signs = tail[0].strip()  # "7.8 万", as some write it
+        counted = {cldr.amount(f"{value}{signs}".replace(",", "")) for value in readings}
+        readings, end = readings | counted if len(signs) == 1 else counted, tail.end()
     units = _units(text, end, language)
     if (word := _POWER.match(text, end)) and (powers := cldr.powers(language).get(cldr.key(word[1]), ())):
         readings |= {value * power for value in readings for power in powers}

@@ -12,18 +12,20 @@ from bench.report import SETS
 from engines.embeddings.protocol import open_embedder
 from tests.tables import for_each
 
-MIN_RIGHT, MAX_WRONG = 0.86, 0.05
+MAX_WRONG = 0.05
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize("name", ["sealed", "languages"])
-def test_questions_of_strangers_are_answered(name: str) -> None:
-    """The second are asked in languages whose questions nobody wrote anything for."""
+@pytest.mark.parametrize(("name", "right"), [("sealed", 0.86), ("languages", 0.86), ("sealed_second", 0.6)])
+def test_questions_of_strangers_are_answered(name: str, right: float) -> None:
+    """The second are asked in languages whose questions nobody wrote anything for, the third mostly in other
+    words than the screens'. What is reached; the goal is 0.86.
+    """
     verdicts = Counter(
         one.verdict for one in judge_set(SETS / name / "questions.json", open_embedder("local"))
     )
     shares = {verdict: count / verdicts.total() for verdict, count in verdicts.items()}
-    assert shares["right"] >= MIN_RIGHT
+    assert shares["right"] >= right
     assert shares.get("wrong", 0.0) <= MAX_WRONG
     assert "refused" not in verdicts
 

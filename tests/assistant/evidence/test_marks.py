@@ -417,6 +417,8 @@ def test_an_altered_name_stands_where_another_cited_frame_has_it() -> None:
         ("138-0013-8000", "电话是13800138000 [1]。"),
         ("06 12 34 56 78", "Appelez le 0612345678 [1]."),
         ("¥45,600", "金額は4万5,600円です [1]。"),
+        ("合计 ¥78,000", "总共 7.8 万元 [1]。"),
+        ("Tue 22/06 late shift: Sunita", "Sunita has Tuesday's late shift [1]."),
         ("定金百分之十", "定金是10% [1]。"),
         ("15 木 10:40", "7月15日木曜日の10時40分です [1]。"),
         ("Sun 9 May 2027", "It was on Sunday, 9 May [1]."),
