@@ -347,11 +347,8 @@ def test_what_a_model_is_was_found_out_before_it_is_sent_a_screen(
     assert kept.input_tokens and kept.body is not None and len(kept.body) < 2048 * 1.5
 
 
-def test_a_request_that_is_under_way_when_the_app_stops_is_noted_as_stopped(
-    words: ObservationWords, stub: StubModel, shoot: Shoot, clock: Clock
-) -> None:
-    shoot(NOON_MS, "retention")
-    work(words, most=0)
+def thinking(stub: StubModel) -> tuple[threading.Event, threading.Event]:
+    """(set once the model was asked, to be set for its answer)"""
     asked, over = threading.Event(), threading.Event()
 
     def think(_: object) -> str:
@@ -360,6 +357,15 @@ def test_a_request_that_is_under_way_when_the_app_stops_is_noted_as_stopped(
         return "{}"
 
     stub.reply(think)
+    return asked, over
+
+
+def test_a_request_that_is_under_way_when_the_app_stops_is_noted_as_stopped(
+    words: ObservationWords, stub: StubModel, shoot: Shoot, clock: Clock
+) -> None:
+    shoot(NOON_MS, "retention")
+    work(words, most=0)
+    asked, over = thinking(stub)
     own = words.database, ContextSettings(enabled=False), words.models, RetrievalQuery, clock
     janitor = SessionJanitor(ContextServices(*own), "local")
     janitor.start()
@@ -377,14 +383,7 @@ def test_a_question_ends_what_is_asked_in_the_background_which_waits_for_its_ans
     """Many a server answers one request at a time, or breaks one off for the next."""
     shoot(NOON_MS, "retention")
     work(words, most=0)
-    asked, over = threading.Event(), threading.Event()
-
-    def think(_: object) -> str:
-        asked.set()
-        over.wait()
-        return "{}"
-
-    stub.reply(think)
+    asked, over = thinking(stub)
     step = threading.Thread(target=words.step)
     step.start()
     assert asked.wait(60)
