@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from peewee import IntegrityError
+import apsw
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
@@ -83,7 +83,7 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
             attached=[file.id for file in plan.attached.own],
             last_deletion_id=plan.last_deletion_id,
         )
-    except IntegrityError as error:
+    except apsw.ConstraintError as error:
         raise UnknownChat(chat_id) from error
     except NotFound as error:
         if plan.chat_id is None:

@@ -15,7 +15,6 @@ from dataclasses import asdict, fields
 from typing import Any
 
 import apsw
-from peewee import fn
 
 from store.chats import attachments, records
 from store.chats.personas import Persona
@@ -23,18 +22,14 @@ from store.chats.records import (
     Anchor,
     AnchoredChat,
     Chat,
-    Conversation,
-    Message,
     StoredEvidence,
     StoredMessage,
     StoredTurn,
-    Turn,
-    turn_of,
 )
 from store.core import copies, tombstones
 from store.core.database import Database, rows, scalar
 from store.core.errors import Outdated
-from store.core.records import columns, insert, load
+from store.core.records import columns, insert
 from store.core.tokenizer import estimate_tokens
 
 log = logging.getLogger(__name__)
@@ -58,22 +53,20 @@ def create(
     `identity` becomes the first message of the transcript: as whom the model was asked to speak. Raises
     `apsw.ConstraintError` when the frame that it is about has gone.
     """
-    query = Conversation.insert(title=title_of(title), created_ms=now_ms, updated_ms=now_ms)
     with database.write() as connection:
-        chat_id = int(query.execute(database.peewee))
+        values = {"title": title_of(title), "created_ms": now_ms, "updated_ms": now_ms}
+        chat_id = insert(connection, "conversations", **values)
         if anchored:
             records.bind_anchor(connection, chat_id, anchored)
         if identity:
-            _say(database, chat_id, 1, "system", identity, now_ms)
+            _say(connection, chat_id, 1, "system", identity, now_ms)
     return chat_id
 
 
 def identity(database: Database, chat_id: int) -> str:
     """As whom the model speaks in a chat: its first message where that is the system's, else ''."""
-    first = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
-    with database.read():
-        row = first.first(database.peewee)
-    return row.content if row is not None and row.role == "system" else ""
+    first = next(iter(messages(database, chat_id, limit=1)), None)
+    return first.content if first is not None and first.role == "system" else ""
 
 
 def title_of(message: str) -> str:
@@ -94,7 +87,8 @@ def get(database: Database, chat_id: int) -> Chat | None:
 def delete(database: Database, chat_id: int) -> bool:
     """Remove a chat with its messages, turns, evidence and attached files; False when there is none."""
     with database.write() as connection:
-        removed = Conversation.delete().where(Conversation.id == chat_id).execute(database.peewee)
+        connection.execute("delete from conversations where id = ?", (chat_id,))
+        removed = connection.changes() > 0
         if removed:
             # A topic is called by the words of its chats; so is one that was dismissed.
             connection.execute(
@@ -105,15 +99,15 @@ def delete(database: Database, chat_id: int) -> bool:
         attachments.empty_trash(database)
         copies.drop_outdated(database)
         database.checkpoint()
-    return bool(removed)
+    return removed
 
 
-def messages(database: Database, chat_id: int) -> list[StoredMessage]:
-    """The transcript as stored, in order."""
-    query = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
-    with database.read():
-        found = query.execute(database.peewee)
-        return [StoredMessage(row.turn, row.role, row.content, row.created_ms) for row in found]
+def messages(database: Database, chat_id: int, limit: int = -1) -> list[StoredMessage]:
+    """The transcript as stored, in order; the first `limit` messages of it, -1 for all."""
+    sql = f"""
+        select {columns(StoredMessage)} from messages where conversation_id = ? order by turn, id limit ?
+        """
+    return database.records(StoredMessage, sql, (chat_id, limit))
 
 
 # -- turns --------------------------------------------------------------------------------
@@ -144,24 +138,24 @@ def add_turn(
     is, to ask the same again. `attached` are ids of files that the question brings. `last_deletion_id` is the
     newest tombstone of before anything was looked up, where that was before now.
 
-    Raises `peewee.IntegrityError` when the chat has gone, `NotFound` when a file has.
+    Raises `apsw.ConstraintError` when the chat has gone, `NotFound` when a file has.
     """
     with database.write() as connection:
-        last = Turn.select(fn.max(Turn.n)).where(Turn.conversation_id == chat_id)
-        n = (last.scalar(database.peewee) or 0) + 1
+        last = "select coalesce(max(n), 0) from turns where conversation_id = ?"
+        n = int(scalar(connection, last, (chat_id,))) + 1
         told: dict[str, Any] = {
             "n": n, "mode": mode, "model": model, "status": "running", "question": question, "answer_md": "",
             "start_ms": start_ms, "end_ms": end_ms, "timezone": timezone, "created_ms": now_ms,
         }  # fmt: skip
-        turn_id = Turn.insert(
-            **told, conversation_id=chat_id, payload="{}", style_note=style_note,
+        turn_id = insert(
+            connection, "turns", **told, conversation_id=chat_id, payload="{}", style_note=style_note,
             persona_id=persona.id if persona else None, persona_version=persona.version if persona else None,
             given=_json(dict(given or {})),
             last_deletion_id=tombstones.newest(connection) if last_deletion_id is None else last_deletion_id,
-        ).execute(database.peewee)  # fmt: skip
-        _say(database, chat_id, n, "user", question, now_ms, _of_chat(connection, session_id, chat_id))
+        )  # fmt: skip
+        _say(connection, chat_id, n, "user", question, now_ms, _of_chat(connection, session_id, chat_id))
         attachments.claim(connection, attached, chat_id, n, now_ms)
-    return StoredTurn(id=int(turn_id), chat_id=chat_id, payload={}, given=dict(given or {}), **told)
+    return StoredTurn(id=turn_id, chat_id=chat_id, payload={}, given=dict(given or {}), **told)
 
 
 def finish_turn(
@@ -183,8 +177,11 @@ def finish_turn(
     with database.write() as connection:
         kept = [item if _exists(connection, item) else blank(item) for item in evidence]
         status = "failed" if is_failed or now_ms is None else "done"
-        changes = Turn.update(status=status, answer_md=answer_md, payload=_json(payload))
-        if not changes.where(Turn.id == turn_id).execute(database.peewee):
+        connection.execute(
+            "update turns set status = ?, answer_md = ?, payload = ? where id = ?",
+            (status, answer_md, _json(payload), turn_id),
+        )
+        if not connection.changes():
             return  # deleted while it was answered
         for item in kept:
             stored = {each.name: getattr(item, each.name) for each in fields(StoredEvidence)}
@@ -192,14 +189,20 @@ def finish_turn(
         _note_newer_readings(connection, turn_id)
         if now_ms is None:
             return
-        row = Turn.select().where(Turn.id == turn_id).first(database.peewee)
-        of_turn = (Message.conversation_id == row.conversation_id) & (Message.turn == row.n)
-        said = Message.select().where(of_turn & (Message.role == "user")).first(database.peewee)
-        session_id = said.session_id if said else None
-        _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms, session_id)
+        [(chat_id, n, session_id)] = rows(connection, _ASKED, (turn_id,))
+        _say(connection, chat_id, n, "assistant", answer_md, now_ms, session_id)
         is_cited_gone = any(item.state == "deleted" and item.n is not None for item in kept)
         if is_cited_gone or not is_current(connection, turn_id):
             redact_answer(connection, turn_id)
+
+
+_ASKED = """
+select t.conversation_id, t.n, (
+    select m.session_id from messages m
+    where m.conversation_id = t.conversation_id and m.turn = t.n and m.role = 'user'
+)
+from turns t where t.id = ?
+"""
 
 
 def says(connection: apsw.Connection, turn_id: int, answer_md: str) -> bool:
@@ -248,19 +251,25 @@ def renew(connection: apsw.Connection, turn_id: int) -> None:
 
 def fail_interrupted(database: Database, payload: dict[str, Any]) -> int:
     """At the start of the web app: no turn of a former process is running any more."""
-    query = Turn.update(status="failed", payload=_json(payload)).where(Turn.status == "running")
-    with database.write():
-        return int(query.execute(database.peewee))
+    sql = "update turns set status = 'failed', payload = ? where status = 'running'"
+    return database.change(sql, (_json(payload),))
 
 
 def turn(database: Database, chat_id: int, n: int) -> StoredTurn | None:
     """One turn with its evidence, or None."""
-    return next(iter(_turns(database, (Turn.conversation_id == chat_id) & (Turn.n == n))), None)
+    return database.first(StoredTurn, f"{_TURNS} where t.conversation_id = ? and t.n = ?", (chat_id, n))
 
 
 def turns(database: Database, chat_id: int) -> list[StoredTurn]:
-    """All turns of a chat with their evidence, in order; two queries."""
-    return _turns(database, Turn.conversation_id == chat_id)
+    """All turns of a chat with their evidence, in order."""
+    return database.records(StoredTurn, f"{_TURNS} where t.conversation_id = ? order by t.n", (chat_id,))
+
+
+_EVIDENCE = f"""(
+    select json_group_array(json_array({columns(StoredEvidence, "e", boxes="json(e.boxes)")}) order by e.id)
+    from evidence e where e.turn_id = t.id
+)"""
+_TURNS = f"select {columns(StoredTurn, 't', chat_id='t.conversation_id', evidence=_EVIDENCE)} from turns t"
 
 
 def answered(database: Database, chat_id: int) -> list[tuple[str, int, int, dict[str, Any]]]:
@@ -340,7 +349,7 @@ def _of_chat(connection: apsw.Connection, session_id: int | None, chat_id: int) 
 
 
 def _say(
-    database: Database,
+    connection: apsw.Connection,
     chat_id: int,
     n: int,
     role: str,
@@ -348,11 +357,11 @@ def _say(
     now_ms: int,
     session_id: int | None = None,
 ) -> None:
-    Message.insert(
-        conversation_id=chat_id, turn=n, role=role, content=content, created_ms=now_ms,
-        session_id=session_id, tokens=estimate_tokens(content),
-    ).execute(database.peewee)  # fmt: skip
-    Conversation.update(updated_ms=now_ms).where(Conversation.id == chat_id).execute(database.peewee)
+    insert(
+        connection, "messages", conversation_id=chat_id, turn=n, role=role, content=content,
+        created_ms=now_ms, session_id=session_id, tokens=estimate_tokens(content),
+    )  # fmt: skip
+    connection.execute("update conversations set updated_ms = ? where id = ?", (now_ms, chat_id))
 
 
 def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:
@@ -367,20 +376,6 @@ def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:
         """,
         (turn_id,),
     )
-
-
-def _turns(database: Database, condition: Any) -> list[StoredTurn]:
-    sql = f"""
-        select {columns(StoredEvidence)}, turn_id
-        from evidence where turn_id in (select value from json_each(?)) order by turn_id, id
-        """
-    with database.read() as connection:
-        found = list(Turn.select().where(condition).order_by(Turn.n).execute(database.peewee))
-        items = rows(connection, sql, (str([row.id for row in found]),))
-    by_turn: dict[int, list[StoredEvidence]] = {}
-    for row, item in zip(items, load(StoredEvidence, items), strict=True):
-        by_turn.setdefault(row[-1], []).append(item)
-    return [turn_of(row, tuple(by_turn.get(row.id, ()))) for row in found]
 
 
 def _exists(connection: apsw.Connection, item: StoredEvidence) -> bool:

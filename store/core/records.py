@@ -88,6 +88,8 @@ def _of_json(hint: Any, value: Any) -> Any:
     if get_origin(hint) in (dict, Mapping):
         key, inner = get_args(hint)
         return {int(name) if key is int else name: _of_json(inner, each) for name, each in value.items()}
+    if hint in (bool, bool | None):
+        return None if value is None else bool(value)
     if get_origin(hint) is not tuple:
         return value
     inner, *rest = get_args(hint)
