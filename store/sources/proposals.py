@@ -8,16 +8,15 @@ proposed, too.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
 from store.chats import conversations, tool_calls, tool_permissions
 from store.chats.tool_calls import ApprovalScope, NotPending, ToolCall
-from store.chats.tool_permissions import Rule
-from store.core.database import Database, rows
+from store.core.database import Database
 from store.core.errors import NotFound
 from store.core.translation import N_
 from store.sources import entities
@@ -91,16 +90,13 @@ def decide(
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a turn's proposals. `calls`: those by which something is remembered, also of an earlier
-    turn where one press decided about both; `undone`: those of them that `take_back` takes back, which are
-    `kept` else, each with the entity that shows why. `rules`: the leave to remember more that came with them.
-    `lost`: what could not be remembered, as what it is about is not.
+    """What became of a turn's proposals. `calls`: those by which something is remembered, each with the
+    entity that shows it; `is_lasting` where more is remembered unasked since the same press; `lost`: what
+    could not be remembered, as what it is about is not.
     """
 
-    calls: tuple[ToolCall, ...] = ()
-    undone: tuple[ToolCall, ...] = ()
-    kept: Mapping[int, int] = field(default_factory=dict)
-    rules: tuple[Rule, ...] = ()
+    calls: tuple[tuple[ToolCall, int], ...] = ()
+    is_lasting: bool = False
     lost: tuple[ToolCall, ...] = ()
 
 
@@ -109,52 +105,15 @@ def remembered(database: Database, calls: Iterable[ToolCall]) -> Remembered:
     own = [call for call in calls if call.tool in _TOOLS]
     if not own:
         return Remembered()
-    chat_id, owner = own[0].chat_id, entities.owner(database)
     pressed = {call.finished_ms for call in own if call.decided_by == "person"}
-    values = {"turn": own[0].turn_id, "pressed": json.dumps(list(pressed)), "owner": owner.id if owner else 0}
-    found = {number: (shows, is_free) for number, shows, is_free in database.rows(_REMEMBERED, values)}
-    there = [call for number in sorted(found) if (call := tool_calls.get(database, number))]
+    shown_by = dict(database.rows(_REMEMBERED, (own[0].turn_id,)))
+    rules = tool_permissions.rules(database) if pressed else ()
     return Remembered(
-        tuple(there),
-        tuple(call for call in there if found[call.id][1]),
-        {number: shows for number, (shows, is_free) in found.items() if not is_free},
-        tuple(
-            rule
-            for rule in (tool_permissions.rules(database) if pressed else ())
-            if rule.tool in _TOOLS and rule.chat_id in (chat_id, None) and rule.allowed_ms in pressed
-        ),
+        tuple((call, shown_by[call.id]) for call in own if call.id in shown_by),
+        any(rule.tool in _TOOLS and rule.chat_id in (own[0].chat_id, None) and rule.allowed_ms in pressed
+            for rule in rules),
         tuple(call for call in own if call.error == LOST),
-    )
-
-
-def take_back(database: Database, chat_id: int, n: int) -> None:
-    """Forget what was stored for a turn's proposals and let them wait again; a leave to remember more that
-    came with it goes, too. What a person wrote stays, and that of which more is known by now or which was
-    remembered elsewhere, too.
-    """
-    with database.write() as connection:
-        found = remembered(database, tool_calls.of_turn(database, chat_id, n))
-        for rule in found.rules:
-            tool_permissions.withdraw(connection, rule.id)
-        for call in sorted(found.undone, key=lambda call: call.tool, reverse=True):  # facts first
-            number = json.loads(call.output)
-            if call.tool == "store_fact":
-                entities.delete_fact(connection, number["fact_id"])
-            else:
-                entities.delete_entity(connection, number["entity_id"])
-                _name_proposal(connection, number["entity_id"], provisional_id(call))
-            tool_calls.wait_again(connection, call)
-
-
-def _name_proposal(connection: apsw.Connection, entity_id: int, proposed: int) -> None:
-    """Let what waits be about the proposal of an entity that was taken back: it has another id once it is
-    remembered again.
-    """
-    for number, arguments in rows(connection, _WAITING_FACTS, ()):
-        given: Arguments = json.loads(arguments)
-        named = {name: proposed for name in _NAMED if given.get(name) == entity_id}
-        if named:
-            tool_calls.put_arguments(connection, number, given | named)
+    )  # fmt: skip
 
 
 def _subjects(database: Database, facts: Collection[ToolCall]) -> list[ToolCall]:
@@ -195,49 +154,12 @@ def real_id(database: Database, entity_id: int) -> int:
     return _real_id(database, entity_id) or entity_id
 
 
-# Each call by which something is remembered, the entity that shows it, and whether nothing but these calls
-# brought it about. They are those of the turn, and of earlier ones what was decided by the same press: whom a
-# fact is about. An id may be that of another row by now, which another turn stored.
+# An id may be that of another row by now, which another turn stored.
 _REMEMBERED = """
-with stored as materialized (
-    select id, tool, turn_id, decided_by, finished_ms, output ->> 'is_new' as is_new,
-        coalesce(output ->> 'fact_id', output ->> 'entity_id') as thing_id
-    from tool_calls
-    where tool in ('store_entity', 'store_fact') and state = 'completed' and output <> ''
-),
-own as (
-    select s.* from stored s join turns t on t.id = s.turn_id join turns asked on asked.id = :turn
-    where t.conversation_id = asked.conversation_id and s.turn_id <= :turn and (
-        s.turn_id = :turn
-        or (s.decided_by = 'person' and s.finished_ms in (select value from json_each(:pressed)))
-    )
-),
-elsewhere as (select * from stored where id not in (select id from own)),
-free_facts as (
-    select own.id as call_id, f.id
-    from own join facts f on f.id = own.thing_id and f.turn_id = own.turn_id
-    where own.tool = 'store_fact' and own.is_new and f.origin = 'chat' and f.retracted_ms is null
-        and not exists (select 1 from elsewhere o where o.tool = own.tool and o.thing_id = f.id)
-)
-select own.id, f.subject_id, own.id in (select call_id from free_facts)
-from own join facts f on f.id = own.thing_id and f.turn_id = own.turn_id
-where own.tool = 'store_fact' and f.origin = 'chat' and f.retracted_ms is null
-union all
-select own.id, e.id,
-    own.is_new and e.origin = 'chat' and e.id <> :owner and e.merged_into is null
-    and not (e.described_by = 'person' and e.description <> '')
-    and not exists (select 1 from entities o where o.merged_into = e.id)
-    and not exists (select 1 from entity_imports i where i.entity_id = e.id)
-    and not exists (
-        select 1 from facts f
-        where e.id in (f.subject_id, f.object_entity_id) and f.id not in (select id from free_facts)
-    )
-    and not exists (select 1 from elsewhere o where o.tool = own.tool and o.thing_id = e.id)
-from own join entities e on e.id = own.thing_id and e.turn_id = own.turn_id
-where own.tool = 'store_entity'
-"""
-
-_WAITING_FACTS = """
-select id, arguments from tool_calls
-where tool = 'store_fact' and state = 'pending' and expires_ms is null
+select c.id, coalesce(f.subject_id, e.id)
+from tool_calls c
+left join facts f on c.tool = 'store_fact' and f.id = c.output ->> 'fact_id' and f.turn_id = c.turn_id
+    and f.origin = 'chat' and f.retracted_ms is null
+left join entities e on c.tool = 'store_entity' and e.id = c.output ->> 'entity_id' and e.turn_id = c.turn_id
+where c.turn_id = ? and c.state = 'completed' and c.output <> '' and coalesce(f.id, e.id) is not null
 """

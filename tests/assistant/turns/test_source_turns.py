@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
@@ -14,7 +13,7 @@ from assistant.turns.turn import run_turn
 from store.chats import conversations, tool_calls, tool_permissions
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.tool_calls import NotPending, ToolCall
-from store.core import copies, translation
+from store.core import translation
 from store.core.database import Database
 from store.sources import entities, fact_curation, imports, proposals
 from store.sources.calendars import EventRecord
@@ -221,72 +220,23 @@ def proposed(database: Database, stub: StubModel, *calls: Any, chat_id: int | No
 ANNA = ("store_entity", {"kind": "person", "name": "Anna"})
 
 
-def test_what_was_remembered_is_named_and_one_press_is_taken_back_whole(
-    database: Database, stub: StubModel
-) -> None:
+def test_what_was_remembered_is_named_as_long_as_it_is_there(database: Database, stub: StubModel) -> None:
     [anna] = proposed(database, stub, ANNA)
     chat_id = anna.chat_id
     given = {"subject_id": proposals.provisional_id(anna), "predicate": "in", "object_value": "Delft"}
     [fact] = proposed(database, stub, ("store_fact", given), chat_id=chat_id)
 
-    def remembered() -> list[tuple[str, ...]]:
-        turns = (tool_calls.of_turn(database, chat_id, n) for n in (1, 2))
-        found = (proposals.remembered(database, calls) for calls in turns)
-        return [tuple(call.tool for call in each.undone) for each in found]
+    def remembered(n: int) -> tuple[tuple[tuple[str, int], ...], bool]:
+        found = proposals.remembered(database, tool_calls.of_turn(database, chat_id, n))
+        return tuple((call.tool, entity_id) for call, entity_id in found.calls), found.is_lasting
 
     proposals.decide(database, chat_id, 2, [fact.id], NOW_MS, scope="always")
-    assert remembered() == [(), ("store_entity", "store_fact")] and tool_permissions.rules(database)
-    before = copies.generation(database)
-    proposals.take_back(database, chat_id, 2)
-    assert not entities.find_entities(database) and not tool_permissions.rules(database)
-    assert copies.generation(database) != before, "backups that have it go"
-    # Remembered again she has another id, and what waits is about her all the same.
-    proposals.decide(database, chat_id, 1, [anna.id], NOW_MS + 1)
-    proposals.decide(database, chat_id, 2, [fact.id], NOW_MS + 2)
-    assert [fact.object_value for fact in entities.facts_of(database)] == ["Delft"]
-    proposals.take_back(database, chat_id, 1)  # more is known of her: she stays
-    assert remembered() == [(), ("store_fact",)]
-    proposals.take_back(database, chat_id, 2)
-    proposals.take_back(database, chat_id, 1)
-    assert remembered() == [(), ()] and not entities.find_entities(database)
-
-
-def _described(database: Database, stub: StubModel, anna: int) -> None:
-    with database.write() as connection:
-        entities.edit(connection, anna, "Anna", "the key is under the pot", NOW_MS + 1)
-
-
-def _owns(database: Database, stub: StubModel, anna: int) -> None:
-    entities.set_owner(database, anna)
-
-
-def _said_elsewhere(database: Database, stub: StubModel, anna: int) -> None:
-    [again] = proposed(database, stub, ANNA)
-    proposals.decide(database, again.chat_id, 1, [again.id], NOW_MS + 1)
-
-
-@pytest.mark.parametrize("known", [_described, _owns, _said_elsewhere])
-def test_undo_leaves_what_was_added_since(
-    database: Database, stub: StubModel, known: Callable[[Database, StubModel, int], None]
-) -> None:
-    [anna] = proposed(database, stub, ANNA)
-    proposals.decide(database, anna.chat_id, 1, [anna.id], NOW_MS)
     [entity] = entities.find_entities(database)
-    known(database, stub, entity.id)
-    found = proposals.remembered(database, tool_calls.of_turn(database, anna.chat_id, 1))
-    assert (found.undone, found.kept) == ((), {anna.id: entity.id})
-    proposals.take_back(database, anna.chat_id, 1)
-    assert [left.id for left in entities.find_entities(database)] == [entity.id]
-
-
-def test_a_leave_to_remember_goes_where_nothing_new_came_with_it(database: Database, stub: StubModel) -> None:
+    assert remembered(1) == ((("store_entity", entity.id),), True)
+    assert remembered(2) == ((("store_fact", entity.id),), True) and tool_permissions.rules(database)
     with database.write() as connection:
-        number, _ = entities.store_entity(connection, "person", "Anna", Provenance(NOW_MS))
-    [anna] = proposed(database, stub, ANNA)
-    proposals.decide(database, anna.chat_id, 1, [anna.id], NOW_MS, scope="chat")
-    assert proposals.remembered(database, tool_calls.of_turn(database, anna.chat_id, 1)).rules
-    proposals.take_back(database, anna.chat_id, 1)
-    assert not tool_permissions.rules(database) and entities.get(database, number)
+        entities.delete_entity(connection, entity.id)
+    assert remembered(1) == remembered(2) == ((), True)
 
 
 def test_what_was_taken_back_is_not_told_and_what_is_told_is_noted_with_its_turn(

@@ -147,17 +147,12 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
 
 @templating.post("/chat/<id:chat_id>/turns/<id:n>/remember")
 def remember(chat_id: int, n: int) -> Response:
-    """Remember what the person kept of the proposals, ``none``, or also later ones of this ``chat``; ``undo``
-    takes it back.
-    """
+    """Remember what the person kept of the proposals, ``none``, or also later ones of this ``chat``."""
     own, turn, decision = services(), turn_or_404(chat_id, n), request.form.get("decision")
     kept = [int(text) for text in request.form.getlist("keep") if text.isdecimal() and len(text) < 19]
-    if decision not in ("keep", "none", "chat", "undo"):
-        raise Problem(400, "invalid_request", "A decision is keep, none, chat or undo.")
-    if decision == "undo":
-        proposals.take_back(own.database, chat_id, n)
-        own.database.checkpoint()
-    elif turn.status != "running":
+    if decision not in ("keep", "none", "chat"):
+        raise Problem(400, "invalid_request", "A decision is keep, none or chat.")
+    if turn.status != "running":
         with suppress(NotPending):  # decided elsewhere: the turn as it is now says so
             chosen = [] if decision == "none" else kept
             scope: ApprovalScope = "chat" if decision == "chat" else "once"
