@@ -1,25 +1,22 @@
 """Other spellings of a text that no frame holds: words of the index that its words may have been.
 
 A word of letters is looked for by slips; characters of a writing without spaces by what stands on frames
-where all but one of them do. What the index has is given as it is written on the screen, and what was read
-surely and often comes before what was read so by mistake.
+where all but one of them do. What the index has is given as it is written on the screen, the most frequent
+first.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from operator import ne
 
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, column, scalar
 from store.core.full_text import Near, Phrase, match
 from store.core.tokenizer import Token
-from store.ocr import readings
 from store.search import fuzzy, query
 
 MAX_SPELLINGS = 3
@@ -32,9 +29,7 @@ _MAX_LOOKS = 2_000  # at 0.05 ms each, five times that in an index of ten millio
 _LAST = chr(0x10FFFF)
 # Beyond this a word is simply common.
 _COUNTED = 50
-_MAX_READ = 8  # words whose frames are looked at
-_READ = 8  # frames of each
-_SUREST = 0.99
+_READ = 8  # frames of a word that are looked at
 
 
 def respelled(connection: apsw.Connection, text: str) -> Iterator[str]:
@@ -98,7 +93,7 @@ def _unknown(
 
 
 def _neighbours(connection: apsw.Connection, word: Sequence[str]) -> list[str]:
-    """What the store has instead of a word, the best read and most frequent first."""
+    """What the store has instead of a word, the most frequent first."""
     found = _one_other(connection, word) if tokenizer.is_single(word[0]) else _slips(connection, word[0])
     return found[:MAX_SPELLINGS]
 
@@ -107,12 +102,12 @@ def _one_other(connection: apsw.Connection, word: Sequence[str]) -> list[str]:
     """What stands for characters with one of them another. Two would not say which word it is."""
     if not _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
         return []
-    seen = _Seen()
+    seen = Counter[str]()
     for at in range(len(word)):
         sides = [Phrase(tuple(side)) for side in (word[:at], word[at + 1 :]) if side]
         expression = match(Near(tuple(sides), 1) if len(sides) > 1 else sides[0])
-        seen.look(connection, expression, len(word), lambda found: sum(map(ne, found, word)) == 1)
-    return seen.best()
+        seen += _written(connection, expression, len(word), lambda found: sum(map(ne, found, word)) == 1)
+    return [text for text, _ in seen.most_common()]
 
 
 def _slips(connection: apsw.Connection, word: str) -> list[str]:
@@ -125,82 +120,30 @@ def _slips(connection: apsw.Connection, word: str) -> list[str]:
     halves = near or [f'"{word[:at]} {word[at:]}"' for at in range(1, len(word))]
     best = sorted((-count, each) for each in halves if (count := _frequency(connection, each)))
     if near:
-        return _as_read(connection, [each for _, each in best[:_MAX_READ]])
+        written = (_written(connection, f'"{each}"', 1, (each,).__eq__) for _, each in best[:MAX_SPELLINGS])
+        return [texts.most_common(1)[0][0] for texts in written if texts]
     if best:
         return [each for _, each in best]
     return [f"{word}*"] if fuzzy.is_known(connection, word, is_prefix=True) else []
 
 
-def _as_read(connection: apsw.Connection, words: Sequence[str]) -> list[str]:
-    """Words of the index as they are written, the best read and most frequent first."""
-    seen = _Seen()
-    for word in words:
-        seen.look(connection, match(Phrase((word,))), 1, (word,).__eq__, _frequency(connection, word))
-    return seen.best()
-
-
-class _Seen:
-    """What stands on frames, how often, and how sure its reading was."""
-
-    def __init__(self) -> None:
-        self._scores: dict[tuple[str, ...], float] = {}
-        self._written: dict[tuple[str, ...], Counter[str]] = {}
-
-    def look(
-        self,
-        connection: apsw.Connection,
-        expression: str,
-        size: int,
-        is_wanted: Callable[[tuple[str, ...]], bool],
-        count: int = 0,
-    ) -> None:
-        """Take up what is `is_wanted` of so many tokens on the newest frames that match."""
-        sure: dict[tuple[str, ...], list[float]] = {}
-        for text, confidence_at in _texts(connection, expression):
-            tokens = tokenizer.tokens(text)
-            for at in range(len(tokens) - size + 1):
-                some = tokens[at : at + size]
-                found = tuple(token.text for token in some)
-                if is_wanted(found):
-                    start, end = some[0].start, some[-1].end
-                    sure.setdefault(found, []).append(confidence_at(start, end))
-                    self._written.setdefault(found, Counter())[text[start:end]] += 1
-        for found, each in sure.items():
-            # By how much it is rather right than wrong: a screen that stays is misread again and again.
-            mean = min(sum(each) / len(each), _SUREST)
-            self._scores[found] = mean / (1 - mean) * math.log1p(count or len(each))
-
-    def best(self) -> list[str]:
-        ordered = sorted(self._scores, key=lambda found: (-self._scores[found], found))
-        return [self._written[found].most_common(1)[0][0] for found in ordered]
-
-
-def _texts(connection: apsw.Connection, expression: str) -> Iterator[tuple[str, Callable[[int, int], float]]]:
-    """What is read on the newest frames that match, and their titles, each with how sure a place of it is."""
+def _written(
+    connection: apsw.Connection, expression: str, size: int, is_wanted: Callable[[tuple[str, ...]], bool]
+) -> Counter[str]:
+    """What is `is_wanted` of so many tokens, as it is written on the newest frames that match."""
     sql = """
-        select t.text, t.app_name, t.window_name, r.layout
+        select concat_ws(char(10), t.text, t.app_name, t.window_name)
         from (select rowid as id from frames_fts where frames_fts match ? order by rowid desc limit ?) f
         cross join frame_texts t on t.id = f.id
-        left join readings r on r.frame_id = f.id and r.is_current = 1
-    """
-    for text, app, window, layout in rows(connection, sql, (expression, _READ)):
-        for title in filter(None, (app, window)):
-            yield title, lambda start, end: 1.0
-        if text and layout:
-            words = [word for line in readings.decode(text, layout) for word in line.words]
-            yield text, partial(_confidence, words)
-
-
-def _confidence(words: Sequence[readings.Word], start: int, end: int) -> float:
-    """How sure the least sure of the words is that stand there."""
-    return min(
-        (
-            0.5 if word.confidence is None else word.confidence
-            for word in words
-            if word.source == "read" and word.start < end and word.end > start
-        ),
-        default=1.0,
-    )
+        """
+    seen = Counter[str]()
+    for text in column(connection, sql, (expression, _READ)):
+        tokens = tokenizer.tokens(text)
+        for at in range(len(tokens) - size + 1):
+            some = tokens[at : at + size]
+            if is_wanted(tuple(token.text for token in some)):
+                seen[text[some[0].start : some[-1].end]] += 1
+    return seen
 
 
 def _frequency(connection: apsw.Connection, word: str) -> int:

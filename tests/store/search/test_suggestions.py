@@ -8,11 +8,10 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames.media import Media
-from store.ocr import readings
 from store.search.filters import Filters
 from store.search.spelling import known, spelled_like
 from store.search.suggestions import Spelling, Suggestions, Widening, suggest
-from tests.factories import NOON_MS, text_draft
+from tests.factories import NOON_MS
 from tests.store.search.searching import ALWAYS, add_frame, add_texts
 from tests.tables import for_each
 
@@ -49,14 +48,6 @@ def test_did_you_mean(database: Database, asked: str, expected: str | None) -> N
 def test_the_more_frequent_word_is_suggested_first(database: Database) -> None:
     add_texts(database, "cat", "cart", "cart")
     assert spellings(database, "cazt") == ["cart", "cat"]
-
-
-def test_what_is_read_well_comes_before_what_was_misread_often(database: Database) -> None:
-    with database.write() as connection:
-        for n, (word, sure) in enumerate([("Margareta", 0.95), ("Margaveta", 0.6), ("Margaveta", 0.6)]):
-            frame_id = add_frame(connection, captured_ms=NOON_MS + 1000 * n)
-            readings.add(connection, frame_id, text_draft(f"Dear {word}", {word: sure}), (), NOON_MS)
-    assert spellings(database, "margaxeta") == ["Margareta", "Margaveta"]
 
 
 @for_each(
