@@ -44,7 +44,7 @@ TextStrategy = Literal["fts5", "semantic", "hybrid", "newest"]
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """Where the texts are; every name comes from code. `said` are the columns that are searched, `thing` is
-    SQL over ``m`` for what several texts may be of, "" where each is a thing by itself.
+    SQL over ``m`` for what a text is of, which may have several.
     """
 
     kind: Kind
@@ -52,7 +52,7 @@ class Corpus:
     index: str
     time: str
     said: tuple[str, ...]
-    thing: str = ""
+    thing: str = "m.id"
 
 
 MESSAGES = Corpus("message", "text_messages", "text_messages_fts", "sent_ms", ("subject", "body"))
@@ -91,45 +91,40 @@ def find_texts(database: Database, connection: apsw.Connection, question: Questi
         return Found(newest(connection, question, limit), "newest", None)
     near: Ranked = []
     reason = None
+    corpus = question.corpus
     if question.mode != "fts5":
         near, reason = _by_meaning(database, connection, question, _DEPTH)
-        near = _one_of_each(connection, question.corpus, near)
-    if question.mode == "semantic":
+    depth = max(limit, _DEPTH) * (1 if corpus.thing == "m.id" else _TEXTS_OF_THING)
+    words = [] if question.mode == "semantic" else _by_words(connection, question, depth)
+    about = _things(connection, corpus, [*near, *words])
+    near, words = _one_of_each(near, about), _one_of_each(words, about)
+    log.info(
+        "search of %s: %d by words, %d by meaning (%s)",
+        corpus.table,
+        len(words),
+        len(near),
+        reason or "whole",
+    )
+    if question.mode == "semantic" or (near and not words):
         return Found(near[:limit], "semantic", reason)
-    depth = max(limit, _DEPTH) * (_TEXTS_OF_THING if question.corpus.thing else 1)
-    words = _one_of_each(connection, question.corpus, _by_words(connection, question, depth))
-    table = question.corpus.table
-    log.info("search of %s: %d by words, %d by meaning (%s)", table, len(words), len(near), reason or "whole")
     if not near:
         return Found(words[:limit], "fts5", reason)
-    if not words:
-        return Found(near[:limit], "semantic", None)
-    both = _fused(connection, question.corpus, words, near)
-    return Found(both[:limit], "hybrid", None)
-
-
-def _one_of_each(connection: apsw.Connection, corpus: Corpus, ranked: Ranked) -> Ranked:
-    """The best text of each thing; best first, the newer of two equal ones first."""
-    if not corpus.thing:
-        return ranked
-    about = _things(connection, corpus, ranked)
-    ordered = sorted(ranked, key=lambda found: (-found[0], -about[found[1]][1], -found[1]))
-    best = {about[number][0]: (score, number) for score, number in reversed(ordered)}
-    return [found for found in ordered if best[about[found[1]][0]] == found]
-
-
-def _fused(connection: apsw.Connection, corpus: Corpus, words: Ranked, near: Ranked) -> Ranked:
-    """Both lists as one by reciprocal rank, each thing by its text with the words where it has one."""
-    if not corpus.thing:
-        return fused(*([number for _, number in leg] for leg in (words, near)))
-    about = _things(connection, corpus, [*near, *words])
+    # Each thing by its text with the words where it has one.
     chosen = {about[number][0]: number for _, number in (*near, *words)}
-    return _one_of_each(
-        connection, corpus, fused(*([chosen[about[number][0]] for _, number in leg] for leg in (words, near)))
-    )
+    both = fused(*([chosen[about[number][0]] for _, number in leg] for leg in (words, near)))
+    return Found(_one_of_each(both, about)[:limit], "hybrid", None)
 
 
-def _things(connection: apsw.Connection, corpus: Corpus, ranked: Ranked) -> dict[int, tuple[str, int]]:
+def _one_of_each(ranked: Ranked, about: Mapping[int, tuple[Any, int]]) -> Ranked:
+    """The best text of each thing; best first, the newer of two equal ones first."""
+    ordered = sorted(ranked, key=lambda found: (-found[0], -about[found[1]][1], -found[1]))
+    best: dict[Any, tuple[float, int]] = {}
+    for found in ordered:
+        best.setdefault(about[found[1]][0], found)
+    return list(best.values())
+
+
+def _things(connection: apsw.Connection, corpus: Corpus, ranked: Ranked) -> dict[int, tuple[Any, int]]:
     """(thing, time) of each text."""
     sql = f"""
         select m.id, {corpus.thing}, m.{corpus.time}
@@ -197,7 +192,7 @@ def _by_meaning(
 def newest(connection: apsw.Connection, question: Question, limit: int) -> Ranked:
     """What passes the condition, newest first."""
     corpus = question.corpus
-    number, group = ("min(m.id)", f"group by {corpus.thing}") if corpus.thing else ("m.id", "")
+    number, group = ("m.id", "") if corpus.thing == "m.id" else ("min(m.id)", f"group by {corpus.thing}")
     return rows(
         connection,
         f"""
