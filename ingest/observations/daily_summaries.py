@@ -58,11 +58,8 @@ class DailySummaryWriter:
 
     def _follow(self, chosen: DayClock) -> bool:
         zone, day_start_min = chosen.zone.key, chosen.day_start_min
-        with self._database.read() as connection:
-            if not daily_summaries.is_other_clock(connection, zone, day_start_min):
-                return False
-        with self._database.write() as connection:
-            daily_summaries.leave_other_clocks(connection, zone, day_start_min)
+        if not daily_summaries.follow_clock(self._database, zone, day_start_min):
+            return False
         log.info("days are counted by %s from now on", zone)
         return True
 

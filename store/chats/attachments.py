@@ -17,6 +17,7 @@ import re
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +25,7 @@ from typing import Any, Literal
 import apsw
 
 from store.core import copies
-from store.core.database import Database, rows
+from store.core.database import Database, change, column
 from store.core.errors import AttachmentGone, AttachmentSent, NotFound, existing
 from store.core.keys import box_of
 from store.core.paths import DIRECTORY_MODE, DataDir, sync_directory, write_file
@@ -136,22 +137,19 @@ def claim(
     """
     for attachment_id in dict.fromkeys(attachment_ids):
         sql = "update attachments set conversation_id = ?, turn = ? where id = ? and conversation_id is null"
-        connection.execute(sql, (chat_id, turn, attachment_id))
-        if connection.changes():
+        if change(connection, sql, (chat_id, turn, attachment_id)):
             continue
-        connection.execute(
-            """
-            insert into attachments (conversation_id, turn, sha256, name, kind, media_type, size_bytes, text,
-                is_whole, pages, width_px, height_px, added_ms)
-            select conversation_id, :turn, sha256, name, kind, media_type, size_bytes, text,
-                is_whole, pages, width_px, height_px, :now
-            from attachments
+        again = f"""
+            insert into attachments (conversation_id, turn, added_ms, {_FILE})
+            select conversation_id, :turn, :now, {_FILE} from attachments
             where id = :id and conversation_id = :chat
-            """,
-            {"turn": turn, "now": now_ms, "id": attachment_id, "chat": chat_id},
-        )
-        if not connection.changes():
+            """
+        values = {"turn": turn, "now": now_ms, "id": attachment_id, "chat": chat_id}
+        if not change(connection, again, values):
             raise NotFound("attachment", attachment_id)
+
+
+_FILE = "sha256, name, kind, media_type, size_bytes, text, is_whole, pages, width_px, height_px"
 
 
 def text_of(database: Database, attachment_id: int, offset: int = 0, count: int = -1) -> str:
@@ -179,24 +177,24 @@ def remove(database: Database, attachment_id: int) -> None:
 
 def sweep(database: Database, now_ms: int) -> int:
     """Remove what nobody asked about in a day, and what a crash left; returns how many rows went."""
-    with database.write() as connection:
-        sql = "delete from attachments where conversation_id is null and added_ms < ?"
-        connection.execute(sql, (now_ms - UNSENT_MS,))
-        removed = connection.changes()
-    drop_abandoned(database.data_dir)
+    sql = "delete from attachments where conversation_id is null and added_ms < ?"
+    removed = database.change(sql, (now_ms - UNSENT_MS,))
+    for path in database.data_dir.attachments.glob(f"*{STAGED}"):
+        with suppress(FileNotFoundError):  # kept or discarded meanwhile
+            if time.time() - path.stat().st_mtime > _ABANDONED_S:
+                path.unlink()
     empty_trash(database)
     return removed
 
 
 def empty_trash(database: Database) -> int:
     """Unlink the files of rows that are gone; returns the bytes freed."""
-    waiting = database.scalar("select count(*) from attachment_trash")
-    if not waiting:
+    if not database.scalar("select 1 from attachment_trash"):
         return 0
     with database.write() as connection:
         # The lock is held: nobody enters the same file meanwhile.
-        gone = rows(connection, "select sha256 from attachment_trash")
-        freed = sum(remove_file(database.data_dir, sha256) for (sha256,) in gone)
+        gone = column(connection, "select sha256 from attachment_trash")
+        freed = sum(remove_file(database.data_dir, sha256) for sha256 in gone)
         connection.execute("delete from attachment_trash")
     database.checkpoint()
     return freed
@@ -289,14 +287,6 @@ def remove_file(data_dir: DataDir, sha256: str) -> int:
     return size
 
 
-def drop_abandoned(data_dir: DataDir) -> int:
-    """Remove what a crash left staged; returns how many files went."""
-    found = [path for path in data_dir.attachments.glob(f"*{STAGED}") if _is_abandoned(path)]
-    for path in found:
-        path.unlink(missing_ok=True)
-    return len(found)
-
-
 def files(data_dir: DataDir) -> list[Path]:
     """Every file that is not staged, sorted."""
     found = data_dir.attachments.rglob("*")
@@ -313,10 +303,3 @@ def path_of(data_dir: DataDir, sha256: str) -> Path:
 def sealed_name(sha256: str) -> str:
     """The name under which a file is encrypted."""
     return f"attachments/{sha256}"
-
-
-def _is_abandoned(path: Path) -> bool:
-    try:
-        return time.time() - path.stat().st_mtime > _ABANDONED_S
-    except FileNotFoundError:  # kept or discarded meanwhile
-        return False

@@ -27,9 +27,9 @@ from store.chats.records import (
     StoredTurn,
 )
 from store.core import copies, tombstones
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, change, rows, scalar
 from store.core.errors import Outdated
-from store.core.records import columns, insert
+from store.core.records import columns, insert, put
 from store.core.tokenizer import estimate_tokens
 
 log = logging.getLogger(__name__)
@@ -87,8 +87,7 @@ def get(database: Database, chat_id: int) -> Chat | None:
 def delete(database: Database, chat_id: int) -> bool:
     """Remove a chat with its messages, turns, evidence and attached files; False when there is none."""
     with database.write() as connection:
-        connection.execute("delete from conversations where id = ?", (chat_id,))
-        removed = connection.changes() > 0
+        removed = change(connection, "delete from conversations where id = ?", (chat_id,)) > 0
         if removed:
             # A topic is called by the words of its chats; so is one that was dismissed.
             connection.execute(
@@ -175,13 +174,11 @@ def finish_turn(
     deleted. The answer is not stored at all: nobody can tell any more whether it says what was deleted.
     """
     with database.write() as connection:
-        kept = [item if _exists(connection, item) else blank(item) for item in evidence]
+        is_there = "select 1 from frames where id = ?"
+        kept = [item if scalar(connection, is_there, (item.frame_id,)) else blank(item) for item in evidence]
         status = "failed" if is_failed or now_ms is None else "done"
-        connection.execute(
-            "update turns set status = ?, answer_md = ?, payload = ? where id = ?",
-            (status, answer_md, _json(payload), turn_id),
-        )
-        if not connection.changes():
+        sql = "update turns set status = ?, answer_md = ?, payload = ? where id = ?"
+        if not change(connection, sql, (status, answer_md, _json(payload), turn_id)):
             return  # deleted while it was answered
         for item in kept:
             stored = {each.name: getattr(item, each.name) for each in fields(StoredEvidence)}
@@ -257,19 +254,19 @@ def fail_interrupted(database: Database, payload: dict[str, Any]) -> int:
 
 def turn(database: Database, chat_id: int, n: int) -> StoredTurn | None:
     """One turn with its evidence, or None."""
-    return database.first(StoredTurn, f"{_TURNS} where t.conversation_id = ? and t.n = ?", (chat_id, n))
+    return database.first(StoredTurn, f"{TURNS} where t.conversation_id = ? and t.n = ?", (chat_id, n))
 
 
 def turns(database: Database, chat_id: int) -> list[StoredTurn]:
     """All turns of a chat with their evidence, in order."""
-    return database.records(StoredTurn, f"{_TURNS} where t.conversation_id = ? order by t.n", (chat_id,))
+    return database.records(StoredTurn, f"{TURNS} where t.conversation_id = ? order by t.n", (chat_id,))
 
 
 _EVIDENCE = f"""(
     select json_group_array(json_array({columns(StoredEvidence, "e", boxes="json(e.boxes)")}) order by e.id)
     from evidence e where e.turn_id = t.id
 )"""
-_TURNS = f"select {columns(StoredTurn, 't', chat_id='t.conversation_id', evidence=_EVIDENCE)} from turns t"
+TURNS = f"select {columns(StoredTurn, 't', chat_id='t.conversation_id', evidence=_EVIDENCE)} from turns t"
 
 
 def answered(database: Database, chat_id: int) -> list[tuple[str, int, int, dict[str, Any]]]:
@@ -310,13 +307,10 @@ def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
     """Put `DELETED_ANSWER` where a turn's answer was, also in the transcript; drop claims and durations, and
     quotes that stand on no frame: they are the answer's words.
     """
-    payload = json.loads(scalar(connection, "select payload from turns where id = ?", (turn_id,)))
-    if "claims" in payload:
-        payload["claims"] = []
-    payload.pop("measured", None)
-    payload.pop("second_readings", None)
-    sql = "update turns set answer_md = ?, payload = ? where id = ?"
-    connection.execute(sql, (DELETED_ANSWER, _json(payload), turn_id))
+    less = "json_remove(json_replace(payload, '$.claims', json('[]')), '$.measured', '$.second_readings')"
+    connection.execute(
+        f"update turns set answer_md = ?, payload = {less} where id = ?", (DELETED_ANSWER, turn_id)
+    )
     connection.execute("update evidence set quote = '' where turn_id = ? and state <> 'found'", (turn_id,))
     connection.execute(
         """
@@ -341,11 +335,10 @@ def _of_chat(connection: apsw.Connection, session_id: int | None, chat_id: int) 
         where id = :id and coalesce(conversation_id, :chat) = :chat
         """
     try:
-        connection.execute(sql, {"id": session_id, "chat": chat_id})
+        return session_id if change(connection, sql, {"id": session_id, "chat": chat_id}) else None
     except (apsw.SQLError, apsw.CorruptError) as error:
         log.warning("a question is asked in no window: %s", type(error).__name__)
         return None
-    return session_id if connection.changes() else None
 
 
 def _say(
@@ -376,10 +369,6 @@ def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:
         """,
         (turn_id,),
     )
-
-
-def _exists(connection: apsw.Connection, item: StoredEvidence) -> bool:
-    return scalar(connection, "select 1 from frames where id = ?", (item.frame_id,)) is not None
 
 
 def _json(value: dict[str, Any]) -> str:
@@ -455,7 +444,7 @@ def untold(database: Database, anchor: Anchor) -> list[int]:
         where {_UNTOLD} and x.kind = :kind
             and (x.frame_id = :frame_id or (x.start_ms = :start_ms and x.end_ms = :end_ms))
         """
-    return [chat_id for (chat_id,) in database.rows(sql, asdict(anchor))]
+    return database.column(sql, asdict(anchor))
 
 
 # -- drafts -------------------------------------------------------------------------------
@@ -478,15 +467,9 @@ def save_draft(database: Database, chat_id: int | None, message: str, now_ms: in
     if not message.strip():
         delete_draft(database, chat_id)
         return
-    database.change(
-        """
-        insert into drafts (conversation_id, message, saved_ms)
-        values (?, ?, ?)
-        on conflict (coalesce(conversation_id, 0))
-        do update set message = excluded.message, saved_ms = excluded.saved_ms
-        """,
-        (chat_id, message, now_ms),
-    )
+    with database.write() as connection:
+        values = {"conversation_id": chat_id, "message": message, "saved_ms": now_ms}
+        put(connection, "drafts", "coalesce(conversation_id, 0)", **values)
 
 
 def delete_draft(database: Database, chat_id: int | None) -> None:

@@ -16,7 +16,7 @@ import apsw
 
 from store.chats import conversations
 from store.chats.records import StoredEvidence, StoredTurn
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, scalar
 from store.core.records import put
 
 MAX_NOTE_CHARS = 500
@@ -77,52 +77,37 @@ def report(
 
 def withdraw(database: Database, chat_id: int, turn: int, n: int) -> bool:
     """Take a verdict back; False when there was none."""
-    changed = database.change(
-        """
+    sql = """
         delete from answer_reports
         where n = :n and turn_id = (select id from turns where conversation_id = :chat and n = :turn)
-    """,
-        {"chat": chat_id, "turn": turn, "n": n},
-    )
-    return changed > 0
+        """
+    return database.change(sql, {"chat": chat_id, "turn": turn, "n": n}) > 0
 
 
 def of_turns(database: Database, turn_ids: Sequence[int]) -> dict[int, tuple[Report, ...]]:
     """The reports of some turns (by `StoredTurn.id`), in the order of citations; no key without any."""
     found: dict[int, tuple[Report, ...]] = {}
-    with database.read() as connection:
-        for turn_id in turn_ids:
-            reports = rows(connection, _REPORTS, (turn_id,))
-            if reports:
-                found[turn_id] = tuple(Report(*row) for row in reports)
+    for turn_id, *told in database.rows(_REPORTS, (json.dumps(list(turn_ids)),)):
+        found[turn_id] = (*found.get(turn_id, ()), Report(*told))
     return found
 
 
 def reported_turns(database: Database) -> list[ReportedTurn]:
     """Every turn that was reported on, in the order they were asked."""
-    keys = database.rows(
+    sql = f"""
+        {conversations.TURNS} where t.id in (select turn_id from answer_reports) order by t.created_ms, t.id
         """
-        select t.id, t.conversation_id, t.n
-        from turns t
-        where t.id in (select turn_id from answer_reports)
-        order by t.created_ms, t.id
-        """
-    )
-    reports = of_turns(database, [turn_id for turn_id, _, _ in keys])
-    turns = [(turn_id, conversations.turn(database, chat_id, n)) for turn_id, chat_id, n in keys]
-    return [
-        ReportedTurn(turn, reports[turn_id])
-        for turn_id, turn in turns
-        if turn is not None and turn_id in reports  # deleted between the two queries
-    ]
+    with database.read():
+        turns = database.records(StoredTurn, sql)
+        reports = of_turns(database, [turn.id for turn in turns])
+    return [ReportedTurn(turn, reports[turn.id]) for turn in turns]
 
 
 _REPORTS = """
-select r.n, r.verdict, r.note, r.reported_ms,
+select r.turn_id, r.n, r.verdict, r.note, r.reported_ms,
     (select e.frame_id from evidence e where e.turn_id = r.turn_id and e.n = r.n)
-from answer_reports r
-where r.turn_id = ?
-order by r.n
+from json_each(?) j cross join answer_reports r on r.turn_id = j.value
+order by r.turn_id, r.n
 """
 
 
@@ -146,7 +131,5 @@ def save_recheck(
         """,
         [{**asdict(item), "boxes": json.dumps(item.boxes), "turn_id": turn_id} for item in found],
     )
-    payload = json.loads(scalar(connection, "select payload from turns where id = ?", (turn_id,)))
-    payload["claims"] = list(claims)
-    sql = "update turns set payload = ? where id = ?"
-    connection.execute(sql, (json.dumps(payload, ensure_ascii=False), turn_id))
+    sql = "update turns set payload = json_set(payload, '$.claims', json(?)) where id = ?"
+    connection.execute(sql, (json.dumps(list(claims), ensure_ascii=False), turn_id))

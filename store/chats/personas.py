@@ -7,7 +7,7 @@ The built-in ones can be changed and reset, not removed. The active one is a pre
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
@@ -263,10 +263,27 @@ def activate(database: Database, persona_id: int | None) -> None:
 
 def _checked(database: Database, words: PersonaText, persona_id: int = 0) -> PersonaText:
     """The words as they are kept, under a name that no other persona has. Raises `PersonaInvalid`."""
-    kept = tidied(words)
+    kept = PersonaText(
+        " ".join(words.name.split()),
+        words.system_prompt.replace("\r\n", "\n").strip(),
+        " ".join(words.description.split()),
+    )
+    limits = {
+        "name": MAX_NAME_CHARS, "system_prompt": MAX_PROMPT_CHARS, "description": MAX_DESCRIPTION_CHARS,
+    }  # fmt: skip
+    errors: list[tuple[str, str]] = []
+    for field, most in limits.items():
+        text = getattr(kept, field)
+        if not text and field != "description":
+            errors.append((field, _("is missing")))
+        if len(text) > most:
+            errors.append((field, _("may have %(number)s characters", number=f"{most:,}")))
+        if any(ord(letter) < 32 and letter not in "\n\t" for letter in text):
+            errors.append((field, _("has a character that no text has")))
     sql = "select 1 from personas where name = ? collate nocase and archived_ms is null and id <> ?"
-    is_taken = bool(database.scalar(sql, (kept.name, persona_id)))
-    if errors := [*flaws(kept), *([("name", "is taken")] if is_taken else [])]:
+    if database.scalar(sql, (kept.name, persona_id)):
+        errors.append(("name", "is taken"))
+    if errors:
         raise PersonaInvalid(errors)
     return kept
 
@@ -332,28 +349,3 @@ BUILT_IN = MappingProxyType(
 def shown(name: str) -> str:
     """What a voice is called in the person's language: the name of a built-in one is stored English."""
     return _(name) if any(name == words.name for words in BUILT_IN.values()) else name
-
-
-def tidied(words: PersonaText) -> PersonaText:
-    """Name and description on one line each, the prompt without blank ends."""
-    return PersonaText(
-        " ".join(words.name.split()),
-        words.system_prompt.replace("\r\n", "\n").strip(),
-        " ".join(words.description.split()),
-    )
-
-
-def flaws(words: PersonaText) -> Iterator[tuple[str, str]]:
-    """(field, message) for whatever cannot be kept."""
-    limits = (
-        ("name", words.name, MAX_NAME_CHARS),
-        ("system_prompt", words.system_prompt, MAX_PROMPT_CHARS),
-        ("description", words.description, MAX_DESCRIPTION_CHARS),
-    )
-    for field, text, most in limits:
-        if not text and field != "description":
-            yield field, _("is missing")
-        if len(text) > most:
-            yield field, _("may have %(number)s characters", number=f"{most:,}")
-        if any(ord(letter) < 32 and letter not in "\n\t" for letter in text):
-            yield field, _("has a character that no text has")

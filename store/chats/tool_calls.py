@@ -23,7 +23,7 @@ from typing import Any, Literal
 import apsw
 
 from store.chats import conversations, tool_permissions
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, change, rows, scalar
 from store.core.errors import NotFound
 from store.core.records import columns, insert
 from store.core.translation import said
@@ -182,24 +182,19 @@ def deny(database: Database, number: int, now_ms: int) -> ToolCall:
 
 def expire(database: Database, now_ms: int, turn_id: int | None = None) -> int:
     """Close waiting calls whose time is up; with `turn_id` every open call of that turn, which is over."""
-    if turn_id is None:
-        return _expire(database, "expires_ms <= :now", {"now": now_ms}, now_ms)
-    return _close(database, "turn_id = :turn", {"turn": turn_id}, now_ms)
+    if turn_id is not None:
+        return expire_all(database, now_ms, "turn_id = :turn", turn=turn_id)
+    with database.write() as connection:
+        return _expire(connection, "expires_ms <= :now", {}, now_ms)
 
 
-def expire_all(database: Database, now_ms: int) -> int:
-    """At the start of the web app: nobody waits for a decision any more, and nothing runs."""
-    return _close(database, "1", {}, now_ms)
-
-
-def _close(database: Database, condition: str, values: dict[str, int | None], now_ms: int) -> int:
-    """Leave no call open: what runs is interrupted, what waits expires. Counts the latter."""
-    database.change(
-        "update tool_calls set state = 'failed', error = 'interrupted', finished_ms = :now "
-        f"where state in ('approved', 'executing') and {condition}",
-        {**values, "now": now_ms},
-    )
-    return _expire(database, condition, values, now_ms)
+def expire_all(database: Database, now_ms: int, condition: str = "1", **values: int) -> int:
+    """At the start of the web app: no decision is awaited any more, and nothing runs. Counts what waited."""
+    with database.write() as connection:
+        sql = "update tool_calls set state = 'failed', error = 'interrupted', finished_ms = :now"
+        which = f"where state in ('approved', 'executing') and {condition}"
+        connection.execute(f"{sql} {which}", {**values, "now": now_ms})
+        return _expire(connection, condition, values, now_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,16 +209,11 @@ class ToolEvent:
     duration_ms: int | None = None
 
 
-def _expire(database: Database, condition: str, values: dict[str, int | None], now_ms: int) -> int:
-    with database.write() as connection:
-        found = rows(
-            connection,
-            "select id, tool from tool_calls "
-            f"where state = 'pending' and expires_ms is not null and {condition}",
-            values,
-        )
-        for number, tool in found:
-            lapse(connection, number, tool, now_ms)
+def _expire(connection: apsw.Connection, condition: str, values: dict[str, int], now_ms: int) -> int:
+    which = f"state = 'pending' and expires_ms is not null and {condition}"
+    found = rows(connection, f"select id, tool from tool_calls where {which}", {**values, "now": now_ms})
+    for number, tool in found:
+        lapse(connection, number, tool, now_ms)
     return len(found)
 
 
@@ -241,15 +231,12 @@ def _decide(database: Database, number: int, scope: ApprovalScope | None, now_ms
     """Settle a call that was waiting until now: denied without a scope."""
     state: State = "approved" if scope else "denied"
     with database.write() as connection:
-        connection.execute(
-            """
+        sql = """
             update tool_calls
             set state = :state, decided_by = 'person', finished_ms = iif(:state = 'denied', :now, null)
             where id = :id and state = 'pending' and (expires_ms is null or expires_ms > :now)
-            """,
-            {"id": number, "state": state, "now": now_ms},
-        )
-        is_decided = connection.changes() == 1
+            """
+        is_decided = change(connection, sql, {"id": number, "state": state, "now": now_ms}) == 1
         call = get(database, number)
         if call and is_decided:
             _note_decision(connection, call, scope, now_ms)
@@ -283,21 +270,6 @@ def settle(
     _note_decision(connection, call, scope, now_ms)
 
 
-def wait_again(connection: apsw.Connection, call: ToolCall) -> None:
-    """Let a proposal that was remembered wait once more, inside `database.write()`, as if it had not been
-    decided about.
-    """
-    undecided = "state = 'pending', decided_by = '', output = '', finished_ms = null"
-    connection.execute(f"update tool_calls set {undecided} where id = ?", (call.id,))
-
-
-def put_arguments(connection: apsw.Connection, number: int, arguments: Mapping[str, Any]) -> None:
-    """Let a proposal that waits be with these, inside `database.write()`."""
-    text = canonical(arguments)
-    sql = "update tool_calls set arguments = ?, arguments_sha256 = ? where id = ?"
-    connection.execute(sql, (text, _sha256(text), number))
-
-
 def _note_decision(
     connection: apsw.Connection, call: ToolCall, scope: ApprovalScope | None, now_ms: int
 ) -> None:
@@ -314,12 +286,11 @@ def _note_decision(
 def claim(database: Database, number: int, arguments: Mapping[str, Any], now_ms: int) -> None:
     """Take an approved call to run it, once. Raises `NotApproved`; that is put on record."""
     with database.write() as connection:
-        connection.execute(
-            "update tool_calls set state = 'executing', started_ms = ? "
-            "where id = ? and state = 'approved' and arguments_sha256 = ?",
-            (now_ms, number, _sha256(canonical(arguments))),
-        )
-        is_taken = connection.changes() == 1
+        sql = """
+            update tool_calls set state = 'executing', started_ms = ?
+            where id = ? and state = 'approved' and arguments_sha256 = ?
+            """
+        is_taken = change(connection, sql, (now_ms, number, _sha256(canonical(arguments)))) == 1
         if not is_taken:
             tool = scalar(connection, "select tool from tool_calls where id = ?", (number,)) or ""
             record_event(connection, ToolEvent(now_ms, tool, "refused"))

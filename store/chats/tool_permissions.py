@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 import apsw
 
@@ -75,11 +75,6 @@ def allow(connection: apsw.Connection, tool: str, chat_id: int | None, scope: st
     insert_new(connection, "tool_rules", tool=tool, conversation_id=chat_id, scope=scope, allowed_ms=now_ms)
 
 
-def withdraw(connection: apsw.Connection, rule_id: int) -> None:
-    """Take a rule back."""
-    connection.execute("delete from tool_rules where id = ?", (rule_id,))
-
-
 # -- modes --------------------------------------------------------------------------------
 # How each tool may run: ``auto``, ``ask`` or ``off``, as a person chose.
 #
@@ -91,8 +86,7 @@ Mode = Literal["auto", "ask", "off"]
 
 def chosen(database: Database) -> dict[str, Mode]:
     """The modes a person chose, by tool."""
-    found = database.rows("select tool, mode from tool_modes")
-    return {tool: cast(Mode, mode) for tool, mode in found}
+    return dict(database.rows("select tool, mode from tool_modes"))
 
 
 def hosts(database: Database) -> dict[str, frozenset[str]]:

@@ -224,8 +224,7 @@ class Database:
     def change(self, sql: str, values: Any = ()) -> int:
         """One statement in a transaction of its own; how many rows it changed. Raises as `write` does."""
         with self.write() as connection:
-            connection.execute(sql, values)
-            return connection.changes()
+            return change(connection, sql, values)
 
     def copy_to(self, path: Path, has_left: Callable[[], bool]) -> None:
         """Write what is stored at this moment into a new file, without the room that was freed.
@@ -303,6 +302,12 @@ def scalar(connection: apsw.Connection, sql: str, parameters: Any = ()) -> Any:
     """The first column of the first row, or None."""
     row = connection.execute(sql, parameters).fetchone()
     return row[0] if row else None
+
+
+def change(connection: apsw.Connection, sql: str, parameters: Any = ()) -> int:
+    """How many rows a statement changed, in a transaction that is under way."""
+    connection.execute(sql, parameters)
+    return connection.changes()
 
 
 def rows(connection: apsw.Connection, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:

@@ -54,6 +54,21 @@ def put(connection: apsw.Connection, table: str, key: str, /, **values: Any) -> 
     connection.execute(f"{_insert(table, values)} on conflict ({key}) do update set {changed}", values)
 
 
+def put_parts(
+    connection: apsw.Connection, table: str, owner: Mapping[str, Any], names: str, parts: Iterable[Any]
+) -> None:
+    """Let the rows of an owner (its columns) be these of the columns `names`. Inside `Database.write()`."""
+    which = " and ".join(f"{name} = :{name}" for name in owner)
+    connection.execute(f"delete from {table} where {which}", owner)
+    add_new(connection, table, f"{', '.join(owner)}, {names}", ((*owner.values(), *part) for part in parts))
+
+
+def add_new(connection: apsw.Connection, table: str, names: str, found: Iterable[tuple[Any, ...]]) -> None:
+    """Add rows of these columns, but for those that are there. Inside `Database.write()`."""
+    marks = ", ".join("?" * len(names.split(", ")))
+    connection.executemany(f"insert into {table} ({names}) values ({marks}) on conflict do nothing", found)
+
+
 def _insert(table: str, values: Mapping[str, Any]) -> str:
     return f"insert into {table} ({', '.join(values)}) values ({', '.join(f':{name}' for name in values)})"
 

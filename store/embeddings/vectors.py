@@ -20,7 +20,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from store.core.database import Database, column, scalar
+from store.core.database import Database, change, column, scalar
 from store.core.records import columns, insert, load
 from store.frames.frames import id_range
 
@@ -98,8 +98,7 @@ def activate_model(database: Database, name: str, dimension: int) -> int:
 
 
 def _queue(connection: apsw.Connection, *, everything: bool) -> int:
-    connection.execute(
-        """
+    sql = """
         with things (kind, thing_id) as (
             select 'frame', f.id from frames f where f.reading_state = 'read'
             union
@@ -112,10 +111,8 @@ def _queue(connection: apsw.Connection, *, everything: bool) -> int:
             where v.kind = t.kind and v.thing_id = t.thing_id
                 and v.model_id = (select id from embedding_models where is_active = 1)
         )
-        """,
-        {"everything": everything},
-    )
-    return connection.changes()
+        """
+    return change(connection, sql, {"everything": everything})
 
 
 def request(connection: apsw.Connection, kind: Kind, thing_id: int) -> None:

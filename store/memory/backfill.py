@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store.core.database import Database
+from store.core.database import Database, change
 from store.memory import documents, observation_writer
 
 BATCH = 100
@@ -37,18 +37,15 @@ def backfill(database: Database) -> Backfill:
 
 
 def _put_prompt(connection: apsw.Connection, message_id: int) -> int:
-    connection.execute(
-        """
+    sql = """
         insert or ignore into memory_documents (document_id, doc_type, sqlite_id, field, session_id,
             created_ms, ended_ms, prompt_number, text)
         select 'prompt_' || id, 'user_prompt', id, 'prompt', conversation_id, created_ms, created_ms + 1,
             coalesce(turn, 0), content
         from messages
         where id = ? and role = 'user' and trim(content) <> ''
-        """,
-        (message_id,),
-    )
-    return connection.changes()
+        """
+    return change(connection, sql, (message_id,))
 
 
 def _missing(table: str, doc_type: str, time: str = "start_ms", where: str = "true") -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from store.core import copies, preferences
-from store.core.database import Database
+from store.core.database import Database, change
 from store.core.records import columns
 from store.core.records import put as put_row
 from store.core.translation import N_
@@ -142,8 +142,8 @@ def delete_everything(
         tables += ("facts", "entities") if with_entities else ()
         answered = " where turn_id not in (select id from turns where status = 'running')"
         for table in (*tables, "context_packs", "context_samples"):
-            connection.execute(f"delete from {table}{answered * table.startswith('context_')}")
-            counts[table] = connection.changes()
+            which = answered * table.startswith("context_")
+            counts[table] = change(connection, f"delete from {table}{which}")
         connection.execute(
             "update chat_sessions set metadata = '{}', summary_state = 'empty' where state = 'closed'"
         )

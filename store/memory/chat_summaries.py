@@ -16,9 +16,9 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, change, rows, scalar
 from store.core.errors import Outdated
-from store.core.records import columns
+from store.core.records import add_new, columns, put_parts
 from store.memory.documents import SUMMARY_FIELDS, Summary
 
 BY_RULES = "rules"
@@ -117,30 +117,18 @@ def put(
             "model": embedded.model if embedded else None,
             **{name: fields.get(name) for name in SUMMARY_FIELDS},
         }  # fmt: skip
-        connection.execute(_UPDATE, values)
-        if not connection.changes():
+        if not change(connection, _UPDATE, values):
             connection.execute(_INSERT, values)
         # The digests lack it: the recent one, and where it was made up for late that of the time before.
         sql = "delete from user_chat_summaries where kind = 'recent' or until_ms > ?"
         connection.execute(sql, (ended_ms,))
-        connection.execute("delete from session_tags where session_id = ?", (session_id,))
-        connection.executemany(
-            "insert into session_tags (session_id, tag, confidence) values (?, ?, ?)",
-            [(session_id, tag, confidence) for tag, confidence in tags.items()],
-        )
+        of_session = {"session_id": session_id}
+        put_parts(connection, "session_tags", of_session, "tag, confidence", tags.items())
         sql = "update user_topic_summaries set expires_ms = 0 where topic in (select value from json_each(?))"
         connection.execute(sql, (json.dumps(list(tags)),))
-        _put_terms(connection, session_id, terms)
+        put_parts(connection, "chat_terms", of_session, "term, number", terms.items())
         connection.execute("update chat_sessions set summary_state = 'made' where id = ?", (session_id,))
     return True
-
-
-def _put_terms(connection: apsw.Connection, session_id: int, terms: Mapping[str, int]) -> None:
-    connection.execute("delete from chat_terms where session_id = ?", (session_id,))
-    connection.executemany(
-        "insert into chat_terms (term, session_id, number) values (?, ?, ?)",
-        [(term, session_id, number) for term, number in terms.items()],
-    )
 
 
 def are_current(connection: apsw.Connection, session_id: int, made_of: Sequence[SessionTurn]) -> bool:
@@ -183,16 +171,9 @@ def edit(
             if text and (not known.is_edited or name in known.untyped)
             and " ".join(text.split()) == " ".join((fields.get(name) or "").split())
         }  # fmt: skip
-        connection.execute(
-            _EDIT,
-            {
-                "session": session_id,
-                "now": now_ms,
-                "untyped": json.dumps(dict.fromkeys(was, ())),
-                **{name: fields.get(name) for name in SUMMARY_FIELDS},
-                **was,
-            },
-        )
+        typed = {name: fields.get(name) for name in SUMMARY_FIELDS} | was
+        untyped = json.dumps(dict.fromkeys(was, ()))
+        connection.execute(_EDIT, {"session": session_id, "now": now_ms, "untyped": untyped, **typed})
     return True
 
 
@@ -211,7 +192,7 @@ def put_found_by(
     with database.write() as connection:
         if not scalar(connection, "select 1 from chat_summaries where session_id = ?", (session_id,)):
             return
-        _put_terms(connection, session_id, terms)
+        put_parts(connection, "chat_terms", {"session_id": session_id}, "term, number", terms.items())
         if embedded:
             sql = "update chat_summaries set vector = ?, vector_model = ? where session_id = ?"
             connection.execute(sql, (embedded.vector.tobytes(), embedded.model, session_id))
@@ -221,8 +202,7 @@ def drop_edits(database: Database, session_id: int) -> bool:
     """Let the summary be made of the session again; False when there is none."""
     with database.write() as connection:
         sql = "update chat_summaries set is_edited = 0 where session_id = ? and is_edited = 1"
-        connection.execute(sql, (session_id,))
-        changed = connection.changes() > 0
+        changed = change(connection, sql, (session_id,)) > 0
         connection.execute("update chat_sessions set summary_state = 'pending' where id = ?", (session_id,))
         return changed
 
@@ -253,10 +233,7 @@ def use(connection: apsw.Connection, turn_id: int, session_ids: Collection[int])
     """
     if not are_there(connection, session_ids):
         raise Outdated("an earlier chat was deleted while it was looked up")
-    connection.executemany(
-        "insert or ignore into chat_uses (turn_id, session_id) values (?, ?)",
-        [(turn_id, number) for number in session_ids],
-    )
+    add_new(connection, "chat_uses", "turn_id, session_id", ((turn_id, number) for number in session_ids))
 
 
 _TURNS_OF = """

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 from store.core.database import Database
-from store.core.records import columns, insert, load
+from store.core.records import add_new, columns, insert, load
 from store.core.records import put as put_row
 from store.memory import chat_sessions, chat_summaries
 
@@ -113,10 +113,8 @@ def put(connection: apsw.Connection, pack: StoredPack) -> bool:
         record=json.dumps(pack.record, ensure_ascii=False), tokens=pack.tokens, build_ms=pack.build_ms,
         created_ms=pack.created_ms,
     )  # fmt: skip
-    connection.executemany(
-        "insert into context_pack_sources (turn_id, session_id) values (?, ?)",
-        [(pack.turn_id, number) for number in sorted(set(pack.session_ids))],
-    )
+    told_of = ((pack.turn_id, number) for number in pack.session_ids)
+    add_new(connection, "context_pack_sources", "turn_id, session_id", told_of)
     return True
 
 

@@ -14,8 +14,8 @@ from typing import Literal
 import apsw
 
 from store.core import times
-from store.core.database import Database, clean_text, rows, scalar
-from store.core.records import columns, load
+from store.core.database import Database, change, clean_text, rows, scalar
+from store.core.records import columns
 from store.core.records import put as put_row
 from store.embeddings.knn import RetrievalQuery
 from store.frames.activity_intervals import overlaps_deletion
@@ -71,43 +71,33 @@ def put(
 
 def delete(connection: apsw.Connection, day: date) -> bool:
     """Remove a day's summary; False when it has none."""
-    connection.execute("delete from daily_summaries where day = ?", (day.isoformat(),))
-    return connection.changes() > 0
+    return change(connection, "delete from daily_summaries where day = ?", (day.isoformat(),)) > 0
 
 
-def leave_other_clocks(connection: apsw.Connection, zone: str, day_start_min: int) -> bool:
-    """Remove the days that were counted by another clock, and have all days written anew; False for none.
-
-    Call inside `Database.write()`.
-    """
-    sql = "delete from daily_summaries where zone <> ? or day_start_min <> ?"
-    connection.execute(sql, (zone, day_start_min))
-    is_other = connection.changes() > 0
-    if is_other:
+def follow_clock(database: Database, zone: str, day_start_min: int) -> bool:
+    """Remove the days that were counted by another clock, and have all days written anew; False for none."""
+    others, clock = "from daily_summaries where zone <> ? or day_start_min <> ?", (zone, day_start_min)
+    if database.scalar(f"select 1 {others} limit 1", clock) is None:
+        return False
+    with database.write() as connection:
+        connection.execute(f"delete {others}", clock)
         daily_hours.write_again(connection, 0, times.MAX_MS)
-    return is_other
-
-
-def is_other_clock(connection: apsw.Connection, zone: str, day_start_min: int) -> bool:
-    """Whether a day was counted by another clock than this."""
-    sql = "select 1 from daily_summaries where zone <> ? or day_start_min <> ? limit 1"
-    return scalar(connection, sql, (zone, day_start_min)) is not None
+    return True
 
 
 def of_day(database: Database, day: date) -> DailySummary | None:
     return database.first(DailySummary, f"{SELECT} where s.day = ?", (day.isoformat(),))
 
 
-def get_many(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, DailySummary]:
+def get_many(database: Database, ids: Iterable[int]) -> dict[int, DailySummary]:
     """The summaries that exist among these ids."""
-    found = rows(connection, f"{SELECT} where s.id in (select value from json_each(?))", (str(list(ids)),))
-    return {day.id: day for day in load(DailySummary, found)}
+    sql = f"{SELECT} where s.id in (select value from json_each(?))"
+    return {day.id: day for day in database.records(DailySummary, sql, (str(list(ids)),))}
 
 
 def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
     """The texts of the summaries that exist among these ids."""
-    with database.read() as connection:
-        return {number: each.text for number, each in get_many(connection, ids).items()}
+    return {number: each.text for number, each in get_many(database, ids).items()}
 
 
 def search(
@@ -127,7 +117,7 @@ def search(
     question = Question(retrievers.DAYS, asked, query.parse(asked.text), "hybrid", condition, values)
     with database.read(deadline_s) as connection:
         found = retrievers.find_texts(database, connection, question, limit)
-        loaded = get_many(connection, [number for _, number in found.ranked])
+        loaded = get_many(database, [number for _, number in found.ranked])
     return [loaded[number] for _, number in found.ranked], found.strategy, found.reason
 
 
@@ -144,8 +134,7 @@ def forget(connection: apsw.Connection) -> int:
     """
     for start_ms, end_ms in rows(connection, f"select s.start_ms, s.end_ms {_AFFECTED}"):
         daily_hours.write_again(connection, start_ms, end_ms)
-    connection.execute(f"delete from daily_summaries where id in (select s.id {_AFFECTED})")
-    return connection.changes()
+    return change(connection, f"delete from daily_summaries where id in (select s.id {_AFFECTED})")
 
 
 SELECT = f"select {columns(DailySummary, 's')} from daily_summaries s"

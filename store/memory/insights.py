@@ -17,7 +17,7 @@ from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import Anchor
 from store.core import copies
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, change, rows, scalar
 from store.core.errors import NotFound, existing
 from store.core.records import columns
 
@@ -111,12 +111,8 @@ def restore(database: Database, insight_id: int) -> None:
 def delete(database: Database, insight_id: int) -> None:
     """Remove a version with its conversation. Raises `NotFound`."""
     with database.write() as connection:
-        connection.execute(
-            "delete from conversations where id = "
-            "(select t.conversation_id from insights i join turns t on t.id = i.turn_id where i.id = ?)",
-            (insight_id,),
-        )
-        if not connection.changes():
+        its_chat = "select t.conversation_id from insights i join turns t on t.id = i.turn_id where i.id = ?"
+        if not change(connection, f"delete from conversations where id = ({its_chat})", (insight_id,)):
             raise NotFound("insight", insight_id)
         copies.outdate(connection)
     database.checkpoint()

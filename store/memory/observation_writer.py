@@ -17,8 +17,9 @@ from typing import Any
 
 import apsw
 
-from store.core.database import Database, column, rows, scalar
+from store.core.database import Database, change, column, rows, scalar
 from store.core.records import put as put_row
+from store.core.records import put_parts
 from store.memory import documents, observations
 from store.memory.observations import MODEL_SAYS, Draft, Fact, Observation, load
 
@@ -62,12 +63,11 @@ def put(connection: apsw.Connection, draft: Draft, now_ms: int) -> None:
     if scalar(connection, "select is_hidden from observations where id = ?", (number,)):
         blank(connection, number, keep_fingerprint=True)
         return
-    put_parts(connection, number, draft.facts, draft.concepts, draft.files, draft.urls)
-    connection.execute("delete from observation_frames where observation_id = ?", (number,))
-    connection.executemany(
-        "insert into observation_frames (observation_id, frame_id) values (?, ?)",
-        [(number, frame_id) for frame_id in draft.frame_ids],
-    )
+    of_it = {"observation_id": number}
+    _put_facts(connection, number, draft.facts)
+    for term, values in (("concept", draft.concepts), ("file", draft.files), ("url", draft.urls)):
+        put_parts(connection, "observation_terms", {**of_it, "term": term}, "n, value", enumerate(values))
+    put_parts(connection, "observation_frames", of_it, "frame_id", zip(draft.frame_ids))
     put_documents(connection, number)
 
 
@@ -76,49 +76,24 @@ def key(place: str) -> str:
     return blake2b(place.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def put_parts(
-    connection: apsw.Connection,
-    number: int,
-    facts: Iterable[Fact],
-    concepts: Iterable[str] | None = None,
-    files: Iterable[str] | None = None,
-    urls: Iterable[str] | None = None,
-) -> None:
-    """Facts and terms; terms stay as they are when None."""
-    connection.execute("delete from observation_facts where observation_id = ?", (number,))
-    connection.executemany(
-        "insert into observation_facts (observation_id, n, frame_id, text) values (?, ?, ?, ?)",
-        [(number, n, fact.frame_id, fact.text) for n, fact in enumerate(facts)],
-    )
-    for term, values in (("concept", concepts), ("file", files), ("url", urls)):
-        if values is None:
-            continue
-        sql = "delete from observation_terms where observation_id = ? and term = ?"
-        connection.execute(sql, (number, term))
-        connection.executemany(
-            "insert into observation_terms (observation_id, term, n, value) values (?, ?, ?, ?)",
-            [(number, term, n, value) for n, value in enumerate(values)],
-        )
+def _put_facts(connection: apsw.Connection, number: int, facts: Iterable[Fact]) -> None:
+    lines = ((n, fact.frame_id, fact.text) for n, fact in enumerate(facts))
+    put_parts(connection, "observation_facts", {"observation_id": number}, "n, frame_id, text", lines)
 
 
 def put_documents(connection: apsw.Connection, observation_id: int) -> int:
     """Let the documents say what the observation says now; returns how many are new."""
     found = load(connection, "observations o", {"id": observation_id}, "o.id = :id")
-    if not found:
-        return documents.put(
-            connection, "observation", observation_id, {}, created_ms=0, ended_ms=0, project=None
-        )
-    [one] = found
-    labels = [one.title, one.app_name or "", ", ".join(one.concepts), *one.files, *one.urls]
-    fields = {
-        "narrative": one.narrative.partition(MODEL_SAYS)[0],  # found by what the screen said alone
-        "facts": "\n".join(fact.text for fact in one.facts),
-        "text": "\n".join(label for label in labels if label),
-    }
-    return documents.put(
-        connection, "observation", observation_id, fields,
-        created_ms=one.start_ms, ended_ms=one.end_ms, project=one.project,
-    )  # fmt: skip
+    fields, about = dict[str, str](), dict[str, Any](created_ms=0, ended_ms=0, project=None)
+    for one in found:
+        labels = [one.title, one.app_name or "", ", ".join(one.concepts), *one.files, *one.urls]
+        fields = {
+            "narrative": one.narrative.partition(MODEL_SAYS)[0],  # found by what the screen said alone
+            "facts": "\n".join(fact.text for fact in one.facts),
+            "text": "\n".join(label for label in labels if label),
+        }
+        about = {"created_ms": one.start_ms, "ended_ms": one.end_ms, "project": one.project}
+    return documents.put(connection, "observation", observation_id, fields, **about)
 
 
 def _drop(connection: apsw.Connection, observation_id: int) -> None:
@@ -173,9 +148,9 @@ def edit(database: Database, observation_id: int, words: Mapping[str, Any], now_
     if unknown:
         raise ValueError(f"cannot be edited: {sorted(unknown)}; can: {', '.join(EDITABLE)}")
     with database.write() as connection:
-        if not _is_there(connection, observation_id):
-            return False
         derived = _derived(connection, observation_id)
+        if derived is None:
+            return False
         kept = {name: value for name, value in words.items() if value != derived[name]}
         connection.execute(
             "update observations set edits = ?, updated_ms = ? where id = ?",
@@ -191,7 +166,7 @@ def hide(database: Database, observation_id: int, now_ms: int) -> bool:
     Its text goes; the empty row stays, so that deriving again does not bring it back.
     """
     with database.write() as connection:
-        if not _is_there(connection, observation_id):
+        if _derived(connection, observation_id) is None:
             return False
         blank(connection, observation_id)
         sql = "update observations set is_hidden = 1, edits = '{}', updated_ms = ? where id = ?"
@@ -201,23 +176,18 @@ def hide(database: Database, observation_id: int, now_ms: int) -> bool:
     return True
 
 
-def _is_there(connection: apsw.Connection, observation_id: int) -> bool:
-    sql = "select 1 from observations where id = ? and is_hidden = 0"
-    return scalar(connection, sql, (observation_id,)) is not None
-
-
-def _derived(connection: apsw.Connection, observation_id: int) -> dict[str, Any]:
-    """The editable fields without the edits."""
-    [(kind, project, title, narrative)] = rows(
-        connection, "select kind, project, title, narrative from observations where id = ?", (observation_id,)
-    )
-    facts = "select text from observation_facts where observation_id = ? order by n"
-    concepts = "select value from observation_terms where observation_id = ? and term = 'concept' order by n"
-    return {
-        "title": title, "narrative": narrative, "kind": kind, "project": project,
-        "facts": column(connection, facts, (observation_id,)),
-        "concepts": column(connection, concepts, (observation_id,)),
-    }  # fmt: skip
+def _derived(connection: apsw.Connection, observation_id: int) -> dict[str, Any] | None:
+    """The editable fields without the edits; None for one that was hidden or has gone."""
+    sql = "select title, narrative, kind, project from observations where id = ? and is_hidden = 0"
+    for found in rows(connection, sql, (observation_id,)):
+        facts = "select text from observation_facts where observation_id = ? order by n"
+        of_it = "from observation_terms where observation_id = ? and term = 'concept'"
+        return {
+            **dict(zip(("title", "narrative", "kind", "project"), found, strict=True)),
+            "facts": column(connection, facts, (observation_id,)),
+            "concepts": column(connection, f"select value {of_it} order by n", (observation_id,)),
+        }
+    return None
 
 
 # -- refinements --------------------------------------------------------------------------
@@ -259,21 +229,19 @@ def accept(
     """
     by_rules = scalar(connection, "select narrative from observations where id = ?", (observation_id,)) or ""
     told = f"{by_rules.partition(MODEL_SAYS)[0].strip()}\n{MODEL_SAYS}{narrative}".strip()
-    connection.execute(
-        """
+    sql = """
         update observations
         set narrative = :told, source = 'model', refine_next_ms = null, refine_error = null, updated_ms = :now
         where id = :id and fingerprint = :fingerprint and is_hidden = 0
-        """,
-        {"id": observation_id, "fingerprint": fingerprint, "told": told, "now": now_ms},
-    )
-    if not connection.changes():
+        """
+    values = {"id": observation_id, "fingerprint": fingerprint, "told": told, "now": now_ms}
+    if not change(connection, sql, values):
         return False
     sql = "select text, frame_id from observation_facts where observation_id = ? order by n"
     lines: dict[str, Fact] = {}
     for fact in (*(Fact(*row) for row in rows(connection, sql, (observation_id,))), *facts):
         lines.setdefault(fact.text, fact)
-    put_parts(connection, observation_id, lines.values())
+    _put_facts(connection, observation_id, lines.values())
     put_documents(connection, observation_id)
     return True
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database, clean_text, rows, scalar
+from store.core.database import Database, change, clean_text, rows, scalar
 from store.core.errors import existing
 from store.core.records import columns, load
 from store.core.times import MAX_MS
@@ -89,8 +89,7 @@ def replace_series(connection: apsw.Connection, import_id: int) -> int:
     So an event that was moved or ends earlier now does not stay where it was. Returns how many went. Call
     inside `Database.write()`.
     """
-    connection.execute(_REPLACE, {"id": import_id})
-    return connection.changes()
+    return change(connection, _REPLACE, {"id": import_id})
 
 
 def _key(record: EventRecord) -> str:

@@ -16,7 +16,7 @@ import apsw
 
 from store.chats import conversations
 from store.core import copies, preferences, tokenizer
-from store.core.database import Database, clean_text, rows, scalar
+from store.core.database import Database, change, clean_text, rows, scalar
 from store.core.errors import existing
 from store.core.records import columns, insert, insert_new
 from store.core.translation import gettext as _
@@ -138,21 +138,18 @@ def store_fact(
 
 def delete_entity(connection: apsw.Connection, entity_id: int) -> bool:
     """Delete an entity with what was merged into it, and every fact about it; False when there is none."""
-    connection.execute("delete from entities where id = :id or merged_root = :id", {"id": entity_id})
-    return _gone(connection)
+    return _delete(connection, "entities where id = :id or merged_root = :id", entity_id)
 
 
 def delete_fact(connection: apsw.Connection, fact_id: int) -> bool:
     """Delete a fact; False when there is none."""
-    connection.execute("delete from facts where id = ?", (fact_id,))
-    return _gone(connection)
+    return _delete(connection, "facts where id = :id", fact_id)
 
 
-def _gone(connection: apsw.Connection) -> bool:
-    """Whether the last statement deleted something; copies that still have it go then."""
-    is_gone = connection.changes() > 0
+def _delete(connection: apsw.Connection, which: str, number: int) -> bool:
+    is_gone = change(connection, f"delete from {which}", {"id": number}) > 0
     if is_gone:
-        copies.outdate(connection)
+        copies.outdate(connection)  # copies that still have it go
     return is_gone
 
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database, clean_text, rows, scalar
+from store.core.database import Database, change, clean_text, rows, scalar
 from store.core.errors import NotFound
+from store.core.records import add_new
 from store.core.translation import gettext
 from store.frames.frames import ID_STEP
 from store.sources.entities import Entity, Fact
@@ -46,17 +47,14 @@ def retract(connection: apsw.Connection, fact_id: int, reason: str, now_ms: int)
     """Take a fact back; False when there is none that was not taken back yet."""
     reason = " ".join(clean_text(reason).split())[:MAX_REASON_CHARS]
     sql = "update facts set retracted_ms = ?, retract_reason = ? where id = ? and retracted_ms is null"
-    connection.execute(sql, (now_ms, reason, fact_id))
-    return connection.changes() > 0
+    return change(connection, sql, (now_ms, reason, fact_id)) > 0
 
 
 def restore_fact(connection: apsw.Connection, fact_id: int) -> bool:
     """Recall a fact again that was taken back; False when there is none such."""
-    connection.execute(
-        "update facts set retracted_ms = null, retract_reason = '' where id = ? and retracted_ms is not null",
-        (fact_id,),
-    )
-    return connection.changes() > 0
+    values = "retracted_ms = null, retract_reason = ''"
+    sql = f"update facts set {values} where id = ? and retracted_ms is not null"
+    return change(connection, sql, (fact_id,)) > 0
 
 
 def merge(connection: apsw.Connection, entity_id: int, into_id: int, now_ms: int) -> None:
@@ -77,8 +75,7 @@ def merge(connection: apsw.Connection, entity_id: int, into_id: int, now_ms: int
 def unmerge(connection: apsw.Connection, entity_id: int) -> bool:
     """Undo the merge of an entity into another; False when there is none."""
     sql = "update entities set merged_into = null where id = ? and merged_into is not null"
-    connection.execute(sql, (entity_id,))
-    is_undone = connection.changes() > 0
+    is_undone = change(connection, sql, (entity_id,)) > 0
     find_roots(connection)
     return is_undone
 
@@ -90,13 +87,9 @@ def find_roots(connection: apsw.Connection) -> None:
 
 def use(connection: apsw.Connection, turn_id: int, entities: Iterable[int], facts: Iterable[int]) -> None:
     """Note that a tool or the background gave these to the model in a turn."""
-    connection.executemany(
-        "insert or ignore into knowledge_uses (turn_id, kind, thing_id) values (?, ?, ?)",
-        [
-            *((turn_id, "entity", number) for number in entities),
-            *((turn_id, "fact", number) for number in facts),
-        ],
-    )
+    for kind, numbers in (("entity", entities), ("fact", facts)):
+        used = ((turn_id, kind, number) for number in numbers)
+        add_new(connection, "knowledge_uses", "turn_id, kind, thing_id", used)
 
 
 def uses_of_entity(database: Database, entity_id: int) -> list[FactUse]:

@@ -18,7 +18,7 @@ import apsw
 
 from store.chats.conversations import DELETED_ANSWER, redact_answer
 from store.core import copies, preferences
-from store.core.database import Database, clean_text, column, rows, scalar
+from store.core.database import Database, change, clean_text, column, rows, scalar
 from store.core.errors import NotFound, existing
 from store.core.records import columns, insert, load
 from store.sources import entities
@@ -259,10 +259,7 @@ def forget_names(connection: apsw.Connection, kind: Kind, import_id: int | None)
     values = {"kind": kind, "id": import_id}
     named = column(connection, _NAMED, values)
     connection.execute(_DETACH, values)
-    gone = 0
-    for number in named:
-        connection.execute(_DELETE_UNKNOWN, {"id": number})
-        gone += connection.changes()
+    gone = sum(change(connection, _DELETE_UNKNOWN, {"id": number}) for number in named)
     return Forgotten(gone, len(named) - gone)
 
 
