@@ -8,9 +8,9 @@ from typing import Any
 from store.core.database import Database
 from store.sources import calendars, imports, locations, messages
 from store.sources.calendars import EventRecord
+from store.sources.imports import Upserted
 from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import MessageRecord
-from store.sources.upserts import Upserted
 from tests.factories import NOON_MS
 
 

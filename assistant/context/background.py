@@ -25,6 +25,7 @@ from assistant.core.texts import estimate_tokens
 from store.chats import conversations
 from store.chats.records import StoredTurn
 from store.core.database import Database
+from store.core.times import MAX_MS
 from store.core.translation import N_
 from store.memory import chat_digests, chat_sessions, context_packs
 from store.memory.chat_sessions import ChatSession
@@ -124,7 +125,8 @@ def are_chats_told(services: ContextServices | None, chat_id: int | None = None)
     if services is None or off_by_settings(services):
         return False
     try:
-        return not _off_by_person(services.database, chat_id) and chat_digests.are_any(services.database)
+        is_off = _off_by_person(services.database, chat_id)
+        return not is_off and bool(chat_digests.ended_between(services.database, 0, MAX_MS, 1))
     except FAULTS as error:  # as with the pack: the question is answered without it
         log.warning("no tool over earlier chats: %s", type(error).__name__)
         return False

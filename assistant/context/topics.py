@@ -23,6 +23,7 @@ from assistant.language.questions import asked_words
 from assistant.language.small_words import is_small, language_of
 from assistant.language.time_phrases import Calendar
 from store.core.database import Database
+from store.core.times import MAX_MS
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Digest, Line
 from store.memory.chat_summaries import ChatSummary
@@ -237,7 +238,7 @@ def recent(database: Database, now_ms: int) -> Digest:
     if known is not None and not any(line.at_ms < since_ms for line in known.lines):
         return known
     with database.write() as connection:
-        lines = _lines(database, chat_digests.recent(database, since_ms, MAX_RECENT))
+        lines = _lines(database, chat_digests.ended_between(database, since_ms, MAX_MS, MAX_RECENT))
         digest = Digest("recent", lines, since_ms, now_ms)
         chat_digests.put(connection, digest)
     return digest
@@ -247,10 +248,11 @@ def history(database: Database, now_ms: int) -> Digest:
     """What the time before the recent days was about; made anew when a chat is not recent any more."""
     until_ms = now_ms - RECENT_MS
     known = chat_digests.get(database, "history")
-    if known is not None and not chat_digests.ended_between(database, known.until_ms, until_ms):
+    if known is not None and not chat_digests.ended_between(database, known.until_ms, until_ms, 1):
         return known
     with database.write() as connection:
-        lines = _weeks(chat_summaries.get(database, chat_digests.before(database, until_ms, MAX_FOLDED)))
+        folded = chat_digests.ended_between(database, 0, until_ms, MAX_FOLDED)
+        lines = _weeks(chat_summaries.get(database, folded))
         digest = Digest("history", lines, until_ms, now_ms)
         chat_digests.put(connection, digest)
     return digest

@@ -108,7 +108,7 @@ def _to_be_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
 def modes(database: Database, tools: Mapping[str, Tool]) -> Mapping[str, Mode]:
     """How each tool runs now: as the person chose, else by its default."""
     chosen = tool_permissions.chosen(database)
-    return {name: chosen.get(name, tool.mode) for name, tool in tools.items()}
+    return {name: chosen[name].mode if name in chosen else tool.mode for name, tool in tools.items()}
 
 
 def offered(database: Database, tools: Mapping[str, Tool], gates: ToolGateOpts) -> list[Tool]:

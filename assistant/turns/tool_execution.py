@@ -219,8 +219,8 @@ def is_auto_approved(session: ModelSession, tool: Tool) -> bool:
     if tool.risk != "sends":
         return True
     now = _hosts(session.agent, tool, filter(None, [session.endpoint.host]))
-    allowed = tool_permissions.hosts(session.database).get(tool.name, frozenset())
-    return bool(now) and now <= allowed
+    choice = tool_permissions.chosen(session.database).get(tool.name)
+    return bool(now) and choice is not None and now <= choice.hosts
 
 
 def _hosts(agent: AgentServices, tool: Tool, seeing: Iterable[str]) -> frozenset[str]:

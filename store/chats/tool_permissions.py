@@ -84,15 +84,18 @@ def allow(connection: apsw.Connection, tool: str, chat_id: int | None, scope: st
 Mode = Literal["auto", "ask", "off"]
 
 
-def chosen(database: Database) -> dict[str, Mode]:
-    """The modes a person chose, by tool."""
-    return dict(database.rows("select tool, mode from tool_modes"))
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The mode that a person chose for a tool, and the hosts that it would have sent to then."""
+
+    mode: Mode
+    hosts: frozenset[str]
 
 
-def hosts(database: Database) -> dict[str, frozenset[str]]:
-    """The hosts that each choice was made for, by tool."""
-    found = database.rows("select tool, hosts from tool_modes")
-    return {tool: frozenset(names.split()) for tool, names in found}
+def chosen(database: Database) -> dict[str, Choice]:
+    """What a person chose, by tool."""
+    found = database.rows("select tool, mode, hosts from tool_modes")
+    return {tool: Choice(mode, frozenset(hosts.split())) for tool, mode, hosts in found}
 
 
 def choose(database: Database, tool: str, mode: Mode | None, now_ms: int, hosts: Iterable[str] = ()) -> None:

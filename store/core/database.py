@@ -281,8 +281,8 @@ def _translated() -> Iterator[None]:
 def open_database(data_dir: DataDir) -> Database:
     """The database of a home folder, made and migrated when needed.
 
-    Raises `DatabaseDamaged` when the file is not a usable database, `DatabaseTooNew` when a later
-    version wrote it and `DatabaseTooOld` when one that was never released did; the file is left as it is.
+    Raises `DatabaseDamaged` when the file is not a usable database, and `DatabaseUnusable` when another
+    version wrote it; the file is left as it is.
     """
     data_dir.create()
     if data_dir.restoring.exists():

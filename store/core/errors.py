@@ -49,10 +49,6 @@ class DatabaseTooNew(DatabaseUnusable):
     """The database was migrated by a later version of Recollect."""
 
 
-class DatabaseTooOld(DatabaseUnusable):
-    """The database stopped at a schema of before the first release; the message says what to do."""
-
-
 class NotFound(StoreError):
     """There is no such thing: `noun` is its kind (frame, tool call), `name` which one, mostly an id."""
 

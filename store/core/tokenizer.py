@@ -191,16 +191,11 @@ def _tokens_of_run(run: str, offset: int) -> Iterator[Token]:
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
     position = 0
     while position < len(text):
-        end = _cluster_end(text, position)
+        end = position + 1
+        while end < len(text) and _joins(text[end]):
+            end += 1
         yield position, end
         position = end
-
-
-def _cluster_end(text: str, start: int) -> int:
-    end = start + 1
-    while end < len(text) and _joins(text[end]):
-        end += 1
-    return end
 
 
 def _folded(cluster: str) -> str:

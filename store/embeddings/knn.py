@@ -150,34 +150,8 @@ def chunks_of(
     """
     with database.read() as connection:
         index = _index(database, connection, kind, model, len(query))
-        sql = """
-            select v.thing_id, v.chunk_start, v.chunk_end, v.vector from json_each(?) j
-            cross join vectors v on v.kind = ? and v.thing_id = j.value and v.model_id = ?
-            """
-        found = rows(connection, sql, (json.dumps(list(thing_ids)), kind, index.model.id))
-        sql = "select vector from vectors where id in (select value from json_each(?))"
-        sample = rows(connection, sql, (json.dumps(index.sample(BACKGROUND)),))
-    if not found:
-        return []
-    scores, stand_out = _scored(
-        _units(row[3] for row in found),
-        np.asarray(query, np.float32),
-        _units(row[0] for row in sample),
-        max(len(index), len(found)),
-    )
-    return [
-        Near(thing_id, score, start, end, is_out)
-        for (thing_id, start, end, _), score, is_out in zip(
-            found, scores.tolist(), stand_out.tolist(), strict=True
-        )
-    ]
-
-
-def _units(packed: Iterable[bytes]) -> Vectors:
-    """Stored vectors as rows of length one."""
-    joined = list(packed)
-    units = np.frombuffer(b"".join(joined), np.int8).reshape(len(joined), -1).astype(np.float32)
-    return np.asarray(units / np.linalg.norm(units, axis=1, keepdims=True))
+        ids = column(connection, _CHUNKS, (json.dumps(list(thing_ids)), kind, index.model.id))
+        return _judged(connection, index, query, ids, max(len(index), len(ids)), -1.0, len(ids))
 
 
 def first_held(database: Database, kind: Kind) -> int:
@@ -212,13 +186,23 @@ def _index(
 
 
 def _rescored(
-    connection: apsw.Connection,
-    index: SignIndex,
-    query: npt.NDArray[np.floating],
-    ids: list[int],
-    compared: int,
+    connection: apsw.Connection, index: SignIndex, query: Vectors, ids: list[int], compared: int
 ) -> list[Near]:
     """Things by the cosine of their best chunk among these, which are the nearest of so many."""
+    best: dict[int, Near] = {}
+    for near in _judged(connection, index, query, ids, compared, MIN_COSINE, _JUDGED):
+        if near.id not in best or best[near.id].score < near.score:
+            best[near.id] = near
+    return sorted(best.values(), key=lambda near: (-near.score, -near.id))
+
+
+def _judged(
+    connection: apsw.Connection, index: SignIndex, query: Vectors, ids: list[int], compared: int,
+    least: float, most: int,
+) -> list[Near]:  # fmt: skip
+    """These chunks, which are the nearest of `compared`: those with a cosine of at least `least`, the nearest
+    first, `most` of them.
+    """
     sample = index.sample(BACKGROUND)
     found = rows(
         connection,
@@ -234,21 +218,17 @@ def _rescored(
         index.forget(missing)
     if not found:
         return []
-    units = _units(row[4] for row in found)
+    packed = np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(len(found), -1)
+    lengths = np.linalg.norm(packed.astype(np.float32), axis=1, keepdims=True)
+    units = packed.astype(np.float32) / lengths
     numbers = np.array([row[0] for row in found])
     asked = np.asarray(query, np.float32)
     cosines = units @ asked
-    candidates = np.flatnonzero(np.isin(numbers, ids) & (cosines >= MIN_COSINE))
-    candidates = candidates[np.argsort(-cosines[candidates])[:_JUDGED]]
-    scores, stand_out = _scored(units[candidates], asked, units[np.isin(numbers, sample)], compared)
-    best: dict[int, Near] = {}
-    for at, score, stands_out in zip(
-        candidates.tolist(), scores.round(4).tolist(), stand_out.tolist(), strict=True
-    ):
-        _, thing_id, start, end, _ = found[at]
-        if thing_id not in best or best[thing_id].score < score:
-            best[thing_id] = Near(thing_id, score, start, end, stands_out)
-    return sorted(best.values(), key=lambda near: (-near.score, -near.id))
+    chosen = np.flatnonzero(np.isin(numbers, ids) & (cosines >= least))
+    chosen = chosen[np.argsort(-cosines[chosen])[:most]]
+    scores, stand_out = _scored(units[chosen], asked, units[np.isin(numbers, sample)], compared)
+    told = zip((found[at] for at in chosen), scores.round(4).tolist(), stand_out.tolist(), strict=True)
+    return [Near(thing, score, start, end, is_out) for (_, thing, start, end, _), score, is_out in told]
 
 
 def _scored(

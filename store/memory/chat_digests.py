@@ -311,22 +311,14 @@ def about(database: Database, tag: str, limit: int) -> list[int]:
     )
 
 
-def recent(database: Database, since_ms: int, limit: int) -> list[int]:
-    """Sessions that ended at or after `since_ms` and are not retracted, newest first."""
+def ended_between(database: Database, start_ms: int, end_ms: int, limit: int) -> list[int]:
+    """Sessions that ended in ``[start_ms, end_ms)`` and are not retracted, newest first."""
     sql = """
         select session_id from chat_summaries
-        where ended_ms >= ? and is_retracted = 0 order by ended_ms desc, session_id desc limit ?
+        where ended_ms >= ? and ended_ms < ? and is_retracted = 0
+        order by ended_ms desc, session_id desc limit ?
         """
-    return database.column(sql, (since_ms, limit))
-
-
-def before(database: Database, until_ms: int, limit: int) -> list[int]:
-    """Sessions that ended before `until_ms` and are not retracted, newest first."""
-    sql = """
-        select session_id from chat_summaries
-        where ended_ms < ? and is_retracted = 0 order by ended_ms desc, session_id desc limit ?
-        """
-    return database.column(sql, (until_ms, limit))
+    return database.column(sql, (start_ms, end_ms, limit))
 
 
 def unrefined(database: Database, closed_before_ms: int, closed_after_ms: int, limit: int) -> list[int]:
@@ -347,17 +339,6 @@ def unrefined(database: Database, closed_before_ms: int, closed_after_ms: int, l
 def everything(database: Database) -> list[int]:
     """Every session that has a summary, the oldest first."""
     return database.column("select session_id from chat_summaries order by ended_ms, session_id")
-
-
-def are_any(database: Database) -> bool:
-    """Whether there is a summary that may be told."""
-    return database.scalar("select 1 from chat_summaries where is_retracted = 0 limit 1") is not None
-
-
-def ended_between(database: Database, start_ms: int, end_ms: int) -> bool:
-    """Whether a session ended in ``[start_ms, end_ms)``."""
-    sql = "select 1 from chat_summaries where ended_ms >= ? and ended_ms < ? limit 1"
-    return database.scalar(sql, (start_ms, end_ms)) is not None
 
 
 _CANDIDATES = """

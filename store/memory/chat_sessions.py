@@ -77,16 +77,15 @@ def listed(database: Database, limit: int, before: int | None = None) -> list[Ch
     return database.records(ChatSession, sql, (before or 2**62, limit))
 
 
-def heartbeat(database: Database, session_id: int, now_ms: int) -> bool:
-    """The window is still there; False when its session is closed or gone."""
-    sql = "update chat_sessions set seen_ms = ? where id = ? and state = 'open'"
-    return _changed(database, sql, (now_ms, session_id))
-
-
-def show(database: Database, session_id: int, is_visible: bool, now_ms: int) -> bool:
-    """The window came to the front or went behind; False when its session is closed or gone."""
-    sql = "update chat_sessions set is_visible = ?, seen_ms = ? where id = ? and state = 'open'"
-    return _changed(database, sql, (is_visible, now_ms, session_id))
+def heartbeat(database: Database, session_id: int, now_ms: int, is_visible: bool | None = None) -> bool:
+    """The window is still there, and where that is told came to the front or went behind; False when its
+    session is closed or gone.
+    """
+    sql = """
+        update chat_sessions set seen_ms = :now, is_visible = coalesce(:is_visible, is_visible)
+        where id = :id and state = 'open'
+        """
+    return _changed(database, sql, {"id": session_id, "now": now_ms, "is_visible": is_visible})
 
 
 def resume(
@@ -183,12 +182,9 @@ def note(database: Database, session_id: int, changes: Mapping[str, Any]) -> Non
 
 def put_note(connection: apsw.Connection, session_id: int, changes: Mapping[str, Any]) -> None:
     """The same in a transaction that is under way; nothing when the session has gone."""
-    stored = scalar(connection, "select metadata from chat_sessions where id = ?", (session_id,))
-    if stored is None:
-        return
-    merged = {**json.loads(stored), **changes}
-    text = json.dumps({k: v for k, v in merged.items() if v is not None}, ensure_ascii=False, sort_keys=True)
-    connection.execute("update chat_sessions set metadata = ? where id = ?", (text, session_id))
+    merged = "json_patch(metadata, ?)"  # which takes away what is null
+    text = json.dumps(changes, ensure_ascii=False)
+    connection.execute(f"update chat_sessions set metadata = {merged} where id = ?", (text, session_id))
 
 
 # -- a chat without memory ------------------------------------------------------------------
@@ -222,10 +218,6 @@ VERBOSE_FOR_MS = 24 * 3_600_000
 def is_off(database: Database) -> bool:
     """Whether the person wants no model to be told of earlier chats."""
     return bool(preferences.get_preference(database, OFF, False))
-
-
-def set_off(database: Database, is_off: bool) -> None:
-    preferences.set_preference(database, OFF, is_off)
 
 
 def summarised_by(database: Database, in_settings: SummarisedBy) -> SummarisedBy:
@@ -268,7 +260,3 @@ def pack_chars(database: Database, in_settings: int) -> int:
     """How much of earlier chats a question is told at most, in characters, as the person chose."""
     chosen = preferences.get_preference(database, CHARS)
     return chosen if isinstance(chosen, int) and chosen > 0 else in_settings
-
-
-def set_pack_chars(database: Database, most: int) -> None:
-    preferences.set_preference(database, CHARS, most)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -146,22 +146,10 @@ class MemoryEntry:
 def load(database: Database, keys: Iterable[Key]) -> list[MemoryEntry]:
     """The entries that exist among these, in the order of the keys."""
     wanted = list(keys)
-
-    def ids(kind: EntryType) -> list[int]:
-        return [number for each, number in wanted if each == kind]
-
     found: dict[Key, MemoryEntry] = {}
-    for observation in observations.get_many(database, ids("observation")):
-        found["observation", observation.id] = of_observation(observation)
-    for session in documents.get_sessions(database, ids("session")):
-        found["session", session.id] = of_session(session)
-    for prompt in documents.get_prompts(database, ids("prompt")):
-        title, asked_ms = title_of(prompt.text), prompt.created_ms
-        found["prompt", prompt.id] = MemoryEntry("prompt", prompt.id, asked_ms, asked_ms + 1, title, prompt)
-    for insight in insights.get_many(database, ids("insight")):
-        found["insight", insight.id] = of_insight(insight)
-    for chat in chat_summaries.get(database, ids("chat")).values():
-        found["chat", chat.session_id] = of_chat(chat)
+    for kind, load_many in _LOADERS.items():
+        for entry in load_many(database, [number for each, number in wanted if each == kind]):
+            found[kind, entry.id] = entry
     return [found[key] for key in wanted if key in found]
 
 
@@ -174,6 +162,10 @@ def of_session(body: SessionSummary) -> MemoryEntry:
     return MemoryEntry("session", body.id, body.start_ms, body.end_ms, title_of(said), body)
 
 
+def of_prompt(body: UserPrompt) -> MemoryEntry:
+    return MemoryEntry("prompt", body.id, body.created_ms, body.created_ms + 1, title_of(body.text), body)
+
+
 def of_insight(body: Insight) -> MemoryEntry:
     title = body.title or title_of(body.summary)
     return MemoryEntry("insight", body.id, body.anchor.start_ms, body.anchor.end_ms, title, body)
@@ -182,6 +174,15 @@ def of_insight(body: Insight) -> MemoryEntry:
 def of_chat(body: ChatSummary) -> MemoryEntry:
     title = title_of(next((text for text in body.fields.values() if text), ""))
     return MemoryEntry("chat", body.session_id, body.started_ms, body.ended_ms + 1, title, body)
+
+
+_LOADERS: dict[EntryType, Callable[[Database, list[int]], Iterable[MemoryEntry]]] = {
+    "observation": lambda database, ids: map(of_observation, observations.get_many(database, ids)),
+    "session": lambda database, ids: map(of_session, documents.get_sessions(database, ids)),
+    "prompt": lambda database, ids: map(of_prompt, documents.get_prompts(database, ids)),
+    "insight": lambda database, ids: map(of_insight, insights.get_many(database, ids)),
+    "chat": lambda database, ids: map(of_chat, chat_summaries.get(database, ids).values()),
+}
 
 
 def with_snippet(entry: MemoryEntry, text: str, asked: Query, score: float) -> MemoryEntry:

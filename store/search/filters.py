@@ -86,23 +86,20 @@ def where(connection: apsw.Connection, filters: Filters) -> Where:
             meant[column] = names
             condition, parameters[column] = _equals(column, names)
         conditions.append(condition)
-    if filters.focused is not None:
-        conditions.append("f.focused = :focused")
-        parameters["focused"] = int(filters.focused)
     for number, span_ms in enumerate(filters.left_out):
         conditions.append(f"not (f.id >= :out_low{number} and f.id < :out_high{number})")
         parameters[f"out_low{number}"], parameters[f"out_high{number}"] = id_range(*span_ms)
-    if filters.monitor:
-        conditions.append("f.monitor = :monitor")
-        parameters["monitor"] = bindable(filters.monitor)
-    if filters.host is not None:
-        conditions.append("f.host = :host")
-        parameters["host"] = bindable(filters.host)
+    exact = {"focused": filters.focused, "monitor": filters.monitor or None, "host": filters.host}
+    for column, value in exact.items():
+        if value is not None:
+            conditions.append(f"f.{column} = :{column}")
+            parameters[column] = bindable(value) if isinstance(value, str) else int(value)
+    walked = next(iter(meant), None)
     return Where(
         conditions=tuple(conditions),
         parameters=parameters,
         is_empty=not all(meant.values()),
-        walk=_walk(meant),
+        walk=Walk(_COLLATED.get(walked, walked), tuple(meant[walked])) if walked else None,
         match=" AND ".join(filter(None, (_match(*each) for each in meant.items()))) or None,
     )
 
@@ -121,12 +118,6 @@ def _equals(column: str, names: list[str]) -> tuple[str, str]:
         return f"f.{collated} = :{column}", names[0]
     # "+" leaves the choice of index to `Walk`.
     return f"+f.{collated} in (select value from json_each(:{column}))", json.dumps(names)
-
-
-def _walk(meant: dict[str, list[str]]) -> Walk | None:
-    for column, names in meant.items():
-        return Walk(_COLLATED.get(column, column), tuple(names))
-    return None
 
 
 def _match(column: str, names: list[str]) -> str | None:

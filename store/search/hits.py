@@ -24,10 +24,9 @@ from store.frames import frames, visible_windows
 from store.frames.frames import FrameRow, FrameStatus, captured_ms_of
 from store.frames.visible_windows import OtherWindow
 from store.ocr import readings
-from store.search.debris import block, marked, without_debris
 from store.search.fuzzy import MatchKind
 from store.search.query import Query
-from store.search.snippet import Snippet, of_chunk, snippet
+from store.search.snippet import Snippet, block, marked, of_chunk, snippet, without_debris
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ Otherwise the text is words and phrases only, all of which must match; the opera
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -199,16 +199,10 @@ class _Parser:
         return node
 
     def _or(self) -> Node:
-        parts = [self._and()]
-        while self._take("OR"):
-            parts.append(self._and())
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+        return self._joined(Or, self._and, lambda: self._take("OR"))
 
     def _and(self) -> Node:
-        parts = [self._not()]
-        while self._take("AND"):
-            parts.append(self._not())
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
+        return self._joined(And, self._not, lambda: self._take("AND"))
 
     def _not(self) -> Node:
         node = self._adjacent()
@@ -217,10 +211,15 @@ class _Parser:
         return node
 
     def _adjacent(self) -> Node:
-        parts = [self._primary()]
-        while self._next() not in (None, ")", *_OPERATORS):
-            parts.append(self._primary())
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
+        return self._joined(And, self._primary, lambda: self._next() not in (None, ")", *_OPERATORS))
+
+    def _joined(
+        self, kind: type[And] | type[Or], part: Callable[[], Node], goes_on: Callable[[], bool]
+    ) -> Node:
+        parts = [part()]
+        while goes_on():
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else kind(tuple(parts))
 
     def _primary(self) -> Node:
         part = self._next()

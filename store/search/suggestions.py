@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import apsw
 
@@ -93,24 +92,17 @@ def _with_one_word_less(database: Database, text: str, filters: Filters) -> Iter
 
 
 def _widenings(database: Database, text: str, filters: Filters) -> Iterator[Widening]:
-    given = [name for name in _NAMED if getattr(filters, name) not in (None, "")]
-    is_timed = (filters.start_ms, filters.end_ms) != (_ALWAYS.start_ms, _ALWAYS.end_ms)
-    tries: list[tuple[str, ...]] = [(name,) for name in given]
-    if is_timed:
-        tries.append(("time",))
-    if len(tries) > 1:
-        tries.append((*given, "time") if is_timed else tuple(given))
-    for without in tries:
-        total = _total(database, text, _without(filters, without))
+    given: list[str] = [name for name in _NAMED if getattr(filters, name) not in (None, "")]
+    if (filters.start_ms, filters.end_ms) != (_ALWAYS.start_ms, _ALWAYS.end_ms):
+        given.append("time")
+    for without in [*((name,) for name in given), *([tuple(given)] if len(given) > 1 else [])]:
+        fields = [field for name in without for field in _TIMES.get(name, (name,))]
+        total = _total(database, text, replace(filters, **{name: getattr(_ALWAYS, name) for name in fields}))
         if total:
             yield Widening(without, total)
 
 
-def _without(filters: Filters, names: tuple[str, ...]) -> Filters:
-    changes: dict[str, Any] = dict.fromkeys(name for name in names if name != "time")
-    if "time" in names:
-        changes |= {"start_ms": _ALWAYS.start_ms, "end_ms": _ALWAYS.end_ms}
-    return replace(filters, **changes)
+_TIMES = {"time": ("start_ms", "end_ms")}
 
 
 # -- facets -------------------------------------------------------------------------------
@@ -160,13 +152,8 @@ def facets(database: Database, text: str, filters: Filters) -> Facets:
             """,
             (json.dumps(ids),),
         )
-    return Facets(
-        apps=_most(app for app, _, _, _ in found),
-        windows=_most(window for _, window, _, _ in found),
-        urls=_most(url for _, _, url, _ in found),
-        hosts=_most(host for _, _, _, host in found),
-        is_whole=len(ids) < COUNTED,
-    )
+    apps, windows, urls, machines = (_most(row[column] for row in found) for column in range(4))
+    return Facets(apps, windows, urls, machines, is_whole=len(ids) < COUNTED)
 
 
 def _most(values: Iterable[str | None]) -> tuple[Facet, ...]:

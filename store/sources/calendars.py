@@ -18,7 +18,7 @@ from store.core.errors import existing
 from store.core.records import columns, load
 from store.core.times import MAX_MS
 from store.sources import imports
-from store.sources.upserts import Upserted, UpsertTable, natural_key
+from store.sources.imports import Upserted, UpsertTable, natural_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ _TABLE = UpsertTable(
 
 
 def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable[EventRecord]) -> Upserted:
-    """Put events; at most `store.sources.upserts.BATCH` at once, inside `Database.write()`.
+    """Put events; at most `store.sources.imports.BATCH` at once, inside `Database.write()`.
 
     Raises `ValueError` for one that ends before it begins.
     """
@@ -122,12 +122,8 @@ def events_between(
     Each word of `text` is a part of the title, the description, the place, or the attendees, whatever its
     case. An event without a length counts at its moment.
     """
-    values = {
-        "start": start_ms,
-        "end": end_ms,
-        "words": json.dumps(tokenizer.normalise(text).split()),
-        "limit": limit,
-    }
+    words = json.dumps(tokenizer.normalise(text).split())
+    values = {"start": start_ms, "end": end_ms, "words": words, "limit": limit}
     with database.read(deadline_s) as connection:
         found = rows(connection, f"{_SELECT} {_OVERLAPPING} order by e.start_ms, e.id limit :limit", values)
         total = scalar(connection, f"select count(*) from calendar_events e {_OVERLAPPING}", values)
@@ -136,12 +132,8 @@ def events_between(
 
 def next_event(database: Database, text: str, now_ms: int) -> Event | None:
     """The first event with the words that is not over, else the last one that is; None for none."""
-    values = {
-        "start": 0,
-        "end": MAX_MS,
-        "words": json.dumps(tokenizer.normalise(text).split()),
-        "now": now_ms,
-    }
+    words = json.dumps(tokenizer.normalise(text).split())
+    values = {"start": 0, "end": MAX_MS, "words": words, "now": now_ms}
     sql = f"{_SELECT} {_OVERLAPPING} order by e.end_ms <= :now, abs(e.start_ms - :now), e.id limit 1"
     return next(iter(database.records(Event, sql, values)), None)
 

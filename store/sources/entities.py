@@ -53,10 +53,7 @@ def store_entity(
 
     Raises `ValueError` for a name without a word, or one that is too long.
     """
-    name = " ".join(clean_text(name).split())
-    key = name_key(name)
-    if not key or len(name) > MAX_NAME_CHARS:
-        raise ValueError(_("a name has a word and at most %(number)s characters", number=MAX_NAME_CHARS))
+    name, key = _named(name)
     description = clean_text(description).strip()[:MAX_TEXT_CHARS]
     low, high = _shown(connection, learned.turn_id)
     known = scalar(connection, _KNOWN, (kind, key))
@@ -87,13 +84,11 @@ def edit(connection: apsw.Connection, entity_id: int, name: str, description: st
 
     Raises `ValueError` as `store_entity`, and for a name that another of its kind has.
     """
-    name = " ".join(clean_text(name).split())
-    key, values = name_key(name), {"id": entity_id, "name": name, "now": now_ms}
-    if not key or len(name) > MAX_NAME_CHARS:
-        raise ValueError(_("a name has a word and at most %(number)s characters", number=MAX_NAME_CHARS))
+    name, key = _named(name)
     if scalar(connection, _OTHER, (entity_id, key, entity_id)) is not None:
         raise ValueError("another one, or one that was merged into it, has that name")
-    values |= {"key": key, "description": clean_text(description).strip()[:MAX_TEXT_CHARS]}
+    description = clean_text(description).strip()[:MAX_TEXT_CHARS]
+    values = {"id": entity_id, "name": name, "key": key, "description": description, "now": now_ms}
     connection.execute(_EDIT, values)
 
 
@@ -153,6 +148,15 @@ def _delete(connection: apsw.Connection, which: str, number: int) -> bool:
     return is_gone
 
 
+def _named(name: str) -> tuple[str, str]:
+    """A name as it is kept, and its key."""
+    name = " ".join(clean_text(name).split())
+    key = name_key(name)
+    if not key or len(name) > MAX_NAME_CHARS:
+        raise ValueError(_("a name has a word and at most %(number)s characters", number=MAX_NAME_CHARS))
+    return name, key
+
+
 def name_key(name: str) -> str:
     """A name as its tokens: by this two writings are one."""
     return " ".join(tokenizer.words(clean_text(name)))
@@ -192,9 +196,12 @@ class Entity:
 
 def get(database: Database, entity_id: int) -> Entity:
     """One entity, or the one that it was merged into. Raises `NotFound`."""
-    condition = "e.id = (select coalesce(merged_root, id) from entities where id = :id)"
-    known = load_entities(database, condition, {"id": entity_id, "limit": 1})
-    return existing(next(iter(known), None), "entity", entity_id)
+    return existing(_itself(database, entity_id), "entity", entity_id)
+
+
+def _itself(database: Database, entity_id: int) -> Entity | None:
+    itself = "e.id = (select coalesce(merged_root, id) from entities where id = :id)"
+    return next(iter(load_entities(database, itself, {"id": entity_id, "limit": 1})), None)
 
 
 def find_entities(
@@ -314,9 +321,7 @@ _OWNER = "memory_owner"
 
 def owner(database: Database) -> Entity | None:
     """Whose screen this is, as the person said; None where they did not, or it was forgotten."""
-    values = {"id": preferences.get_preference(database, _OWNER, 0), "limit": 1}
-    same = "e.id = (select coalesce(merged_root, id) from entities where id = :id)"
-    return next(iter(load_entities(database, same, values)), None)
+    return _itself(database, preferences.get_preference(database, _OWNER, 0))
 
 
 def set_owner(database: Database, entity_id: int | None) -> None:

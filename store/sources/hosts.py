@@ -66,7 +66,10 @@ class HostReceipt:
 
 
 def get(database: Database, key_id: int) -> Host | None:
-    return database.first(Host, f"select {columns(Host)} from hosts where key_id = ?", (key_id,))
+    return database.first(Host, _HOST, (key_id,))
+
+
+_HOST = f"select {columns(Host)} from hosts where key_id = ?"
 
 
 def listed(database: Database) -> list[Host]:
@@ -139,8 +142,7 @@ def note(connection: apsw.Connection, said: Host, name: str, carried_out: Mappin
     """Keep what a host said of itself and which deletions it has carried out (captures removed, by number;
     `name` is that of the last); returns it as it is known now. Raises `HostTaken`.
     """
-    sql = f"select {columns(Host)} from hosts where key_id = ?"
-    known = next(iter(load(Host, connection.execute(sql, (said.key_id,)))), None)
+    known = next(iter(load(Host, connection.execute(_HOST, (said.key_id,)))), None)
     if known is not None and known.instance != said.instance:
         raise HostTaken(f"the token of {said.name} is used by another machine")
     before = known.deletion_id if known else 0
@@ -152,7 +154,7 @@ def note(connection: apsw.Connection, said: Host, name: str, carried_out: Mappin
         if deletion_id <= through:
             told = {"key_id": said.key_id, "answered_ms": said.seen_ms, "removed": removed}
             connection.execute(_RECEIPT, {**told, "deletion_id": deletion_id})
-    return next(iter(load(Host, connection.execute(sql, (said.key_id,)))))
+    return next(iter(load(Host, connection.execute(_HOST, (said.key_id,)))))
 
 
 _ANSWERED = f"""

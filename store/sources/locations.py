@@ -16,8 +16,7 @@ from store.core import preferences, tokenizer
 from store.core.database import Database, rows, scalar
 from store.core.records import columns, load
 from store.sources import imports
-from store.sources.imports import PLACES_ENABLED
-from store.sources.upserts import Upserted, UpsertTable, natural_key
+from store.sources.imports import PLACES_ENABLED, Upserted, UpsertTable, natural_key
 
 E7 = 10_000_000
 """Degrees are kept as whole numbers of this part, about a centimetre."""
@@ -46,7 +45,7 @@ _TABLE = UpsertTable(
 
 
 def upsert_points(connection: apsw.Connection, import_id: int, records: Iterable[PointRecord]) -> Upserted:
-    """Put points; at most `store.sources.upserts.BATCH` at once, inside `Database.write()`.
+    """Put points; at most `store.sources.imports.BATCH` at once, inside `Database.write()`.
 
     Raises `ValueError` for a position that is not on the globe.
     """
@@ -145,7 +144,7 @@ _PLACES = UpsertTable(
 
 
 def upsert_places(connection: apsw.Connection, import_id: int, records: Iterable[PlaceRecord]) -> Upserted:
-    """Put places; at most `store.sources.upserts.BATCH` at once, inside `Database.write()`.
+    """Put places; at most `store.sources.imports.BATCH` at once, inside `Database.write()`.
 
     The first ones switch ``places_enabled`` on. Raises `ValueError` for a position that is not on the
     globe, and for a radius that is not positive.

@@ -21,7 +21,7 @@ from store.memory import retrievers
 from store.memory.retrievers import Mode, Question, TextStrategy
 from store.search import query, snippet
 from store.sources import imports
-from store.sources.upserts import Upserted, UpsertTable, natural_key
+from store.sources.imports import Upserted, UpsertTable, natural_key
 
 SMS_DAYS_RADIUS = 4
 """Days before and after a date that messages are shown of."""

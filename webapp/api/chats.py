@@ -175,7 +175,7 @@ def heartbeat(body: NamedSession) -> WindowAnswer:
 def visibility(body: Visibility) -> WindowAnswer:
     """Whether its tab can be seen; counts as a heartbeat."""
     own, session = services(), session_or_404(body.session_id)
-    chat_sessions.show(own.database, session.id, body.visible, own.clock())
+    chat_sessions.heartbeat(own.database, session.id, own.clock(), body.visible)
     return _window(body.session_id)
 
 

@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response
 
 from assistant.context.session_closing import off_by_settings
 from assistant.core.prompt_blocks import BACKGROUND_ROOM
+from store.core import preferences
 from store.core.translation import N_
 from store.core.translation import gettext as _
 from store.memory import chat_digests, chat_sessions
@@ -70,8 +71,8 @@ def save() -> Response:
         agreed |= {host for host in form.getlist("host") if host}
     if who == "any" and not agreed and form.get("consent") != "yes":
         return _page(422, {"consent": _("Say yes: your questions and answers would leave this computer.")})
-    chat_sessions.set_off(database, form.get("told") != "on")
-    chat_sessions.set_pack_chars(database, most)
+    preferences.set_preference(database, chat_sessions.OFF, form.get("told") != "on")
+    preferences.set_preference(database, chat_sessions.CHARS, most)
     chat_sessions.set_summarised_by(database, cast(SummarisedBy, who), agreed)
     return templating.redirect_to("/settings/memory")
 

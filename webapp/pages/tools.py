@@ -142,7 +142,7 @@ def tool_views(own: Services) -> Iterator[ToolView]:
     """Every tool of this installation, in the order a model is told them."""
     by_name = modes(own.database, own.agent.tools)
     used = tool_calls.last_used_tools(own.database)
-    bound = tool_permissions.hosts(own.database)
+    bound = tool_permissions.chosen(own.database)
     gates = gates_of(own)
     for tool in own.agent.tools.values():
         mode = by_name[tool.name]
@@ -153,7 +153,8 @@ def tool_views(own: Services) -> Iterator[ToolView]:
             reaches=_reaches(tool, own.settings.tools, own.chat_models),
             last_used_ms=used.get(tool.name),
             lacks=_(gates.lacks(tool.name)),
-            asks_again=mode == "auto" and not hosts <= bound.get(tool.name, set()),
+            asks_again=mode == "auto"
+            and not hosts <= (bound[tool.name].hosts if tool.name in bound else set()),
         )
 
 

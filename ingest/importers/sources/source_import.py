@@ -25,8 +25,7 @@ from ingest.importers.sources.source_file import Options, Source, opened
 from store.core.times import now_ms
 from store.sources import calendars, imports, messages
 from store.sources import locations as stored_locations
-from store.sources.imports import Kind
-from store.sources.upserts import BATCH, Upserted
+from store.sources.imports import BATCH, Kind, Upserted
 
 MAX_NOTES = 100
 """Records left out that are told one by one; all of them are counted by reason."""
@@ -263,7 +262,7 @@ def detect_format(kind: Kind, source: Source, name: str | None = None) -> Format
 
 
 class Staging:
-    """Batches of at most `store.sources.upserts.BATCH` records of one type, in the order they came."""
+    """Batches of at most `store.sources.imports.BATCH` records of one type, in the order they came."""
 
     def __init__(self, folder: Path, record_type: type[Any]) -> None:
         self._type = record_type

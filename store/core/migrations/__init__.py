@@ -16,7 +16,7 @@ from pathlib import Path
 import apsw
 
 from store.core import cipher
-from store.core.errors import DatabaseTooNew, DatabaseTooOld
+from store.core.errors import DatabaseTooNew, DatabaseUnusable
 from store.core.paths import FILE_MODE, DataDir
 from store.core.times import now_ms
 
@@ -38,8 +38,7 @@ def names() -> list[str]:
 def migrate(connection: apsw.Connection, data_dir: DataDir) -> list[str]:
     """Bring the database up to date; returns the names of the migrations that ran.
 
-    Raises `DatabaseTooNew` when a later version wrote it and `DatabaseTooOld` when it stopped between
-    two versions; neither is changed.
+    Raises `DatabaseUnusable` when a later version wrote it, or it stopped before 0.1.0; it is not changed.
     """
     connection.execute(
         "create table if not exists migrations (name text primary key, applied_ms integer not null)"
@@ -57,7 +56,7 @@ def migrate(connection: apsw.Connection, data_dir: DataDir) -> list[str]:
 
 
 def check_version(data_dir: DataDir) -> None:
-    """Raise `DatabaseTooNew` or `DatabaseTooOld` where `migrate` would; only reads.
+    """Raise `DatabaseUnusable` where `migrate` would; only reads.
 
     For who starts programs that open the database. One that is not there yet or cannot be read is theirs.
     """
@@ -79,7 +78,7 @@ def _recognised(recorded: set[str]) -> set[str]:
             "update Recollect to open it"
         )
     if 0 < len(steps) < _STEPS_BEFORE:
-        raise DatabaseTooOld(
+        raise DatabaseUnusable(
             f"this database stopped at {max(steps)}, in a version of Recollect that was never released; open "
             "it once with Recollect 0.1.0, which completes it, or move recollect.db away to begin anew"
         )

@@ -13,6 +13,7 @@ from assistant.context.background import prepare
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices
 from assistant.core.texts import REDACTED, is_luhn, redacted
+from store.core.times import MAX_MS
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.assistant.context.helpers import Past
 from tests.tables import for_each
@@ -85,7 +86,7 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
     for text, _ in pairs:
         past.window(f"About the login page {text}", answers=[f"It says {text} there."])
     told = []
-    ids = chat_digests.recent(context.database, 0, 1_000)
+    ids = chat_digests.ended_between(context.database, 0, MAX_MS, 1_000)
     assert len(ids) == len(pairs)
     for summary in chat_summaries.get(context.database, ids).values():
         told += [*filter(None, summary.fields.values()), *(tag for tag, _ in summary.tags)]

@@ -24,6 +24,7 @@ from assistant.turns.turn import answer
 from engines.embeddings.protocol import EmbeddingError
 from store.chats import conversations
 from store.chats.records import StoredEvidence
+from store.core import preferences
 from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.deletion import deletion
@@ -204,10 +205,10 @@ def test_a_person_may_switch_it_off_for_everything_or_for_a_chat(window: Window,
     window.ask(QUESTIONS[1])
     assert window.told() == ""
     chat_sessions.set_without_context(database, window.chat_id, False)
-    chat_sessions.set_off(database, True)
+    preferences.set_preference(database, chat_sessions.OFF, True)
     window.ask(QUESTIONS[1])
     assert window.told() == ""
-    chat_sessions.set_off(database, False)
+    preferences.set_preference(database, chat_sessions.OFF, False)
     window.ask(QUESTIONS[1])
     assert window.told()
 

@@ -18,7 +18,7 @@ import pytest
 from store.chats import attachments
 from store.core import migrations, tokenizer
 from store.core.database import Database, open_database, rows, scalar
-from store.core.errors import DatabaseTooNew, DatabaseTooOld
+from store.core.errors import DatabaseTooNew, DatabaseUnusable
 from store.core.migrations import check_version, migrate
 from store.core.paths import DataDir
 from store.deletion import deletion
@@ -181,9 +181,9 @@ def test_two_programs_may_adopt_it_at_once(older: DataDir, monkeypatch: pytest.M
 def test_a_database_between_two_steps_is_refused(older: DataDir, last: str) -> None:
     record(older, f"delete from migrations where name > '{last}'")
     sentence = f"stopped at {last}.* open it once with Recollect 0.1.0"
-    with pytest.raises(DatabaseTooOld, match=sentence):
+    with pytest.raises(DatabaseUnusable, match=sentence):
         check_version(older)
-    with pytest.raises(DatabaseTooOld, match=sentence):
+    with pytest.raises(DatabaseUnusable, match=sentence):
         open_database(older)
     connection = raw(older)
     assert scalar(connection, "select max(name) from migrations") == last

@@ -8,8 +8,7 @@ from store.core.database import Database
 from store.ocr import readings
 from store.ocr.readings import Box, Place
 from store.search import query, search
-from store.search.debris import block, without_debris
-from store.search.snippet import Snippet, of_chunk, snippet
+from store.search.snippet import Snippet, block, of_chunk, snippet, without_debris
 from tests.factories import NOON_MS, text_draft
 from tests.store.search.searching import ALWAYS, add_frame, ids
 from tests.tables import for_each

@@ -15,9 +15,9 @@ from store.embeddings import vectors
 from store.sources import calendars, entities, imports, locations, messages
 from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
+from store.sources.imports import Upserted
 from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import Filters, MessageRecord
-from store.sources.upserts import Upserted
 from store.verify import verify
 from tests.factories import NOON_MS
 from tests.meanwhile import meanwhile

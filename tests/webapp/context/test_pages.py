@@ -8,6 +8,7 @@ from flask import Flask
 from assistant.context import session_closing, session_summary
 from store.chats.records import StoredEvidence
 from store.core.paths import DataDir
+from store.core.times import MAX_MS
 from store.deletion import deletion
 from store.frames.media import Media
 from store.memory import chat_digests, chat_sessions, chat_summaries
@@ -110,9 +111,9 @@ def test_a_summary_is_retracted_and_brought_back(
     where = f"/memory/sessions/{session_id}"
     browser.post(f"{where}/retract", data=form)
     assert "given to no model" in browser.get("/memory/sessions").text
-    assert chat_digests.recent(own.database, 0, 10) == []
+    assert chat_digests.ended_between(own.database, 0, MAX_MS, 10) == []
     browser.post(f"{where}/restore", data=form)
-    assert chat_digests.recent(own.database, 0, 10) == [session_id]
+    assert chat_digests.ended_between(own.database, 0, MAX_MS, 10) == [session_id]
 
 
 def test_what_a_person_decides_about_memory_is_one_page(
@@ -174,7 +175,7 @@ def test_topics_are_listed_renamed_dismissed(
 def test_nothing_is_changed_without_the_token(browser: Actor, own: Services, session_id: int) -> None:
     for path in ("/memory/sessions/forget", f"/memory/sessions/{session_id}/retract", "/settings/logging"):
         assert browser.post(path, data={}).status_code == 403
-    assert chat_digests.recent(own.database, 0, 10) == [session_id]
+    assert chat_digests.ended_between(own.database, 0, MAX_MS, 10) == [session_id]
 
 
 def test_what_a_summary_says_is_escaped(browser: Actor, past: Past) -> None:

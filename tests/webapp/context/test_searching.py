@@ -13,6 +13,7 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.reading.embedding import EmbeddingLoop
 from store.chats import conversations, tool_calls
 from store.chats.records import StoredEvidence
+from store.core import preferences
 from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.deletion import deletion
@@ -146,7 +147,7 @@ def test_where_nothing_may_be_told_there_is_no_tool(
     if how != "none":
         past.window(QUESTION, answers=[LEARNED])
     if how == "person":
-        chat_sessions.set_off(database, True)
+        preferences.set_preference(database, chat_sessions.OFF, True)
     elif how == "chat":
         chat_id = conversations.create(database, "x", NOON_MS)
         chat_sessions.set_without_context(database, chat_id, True)

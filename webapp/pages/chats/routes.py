@@ -279,12 +279,8 @@ def window_event(session_id: int, what: str) -> FlaskResponse:
     if what == "closed":
         session_closing.close(own.context, session_id, "window")
         return FlaskResponse(status=204)
-    now_ms = own.clock()
-    if what == "seen":
-        is_open = chat_sessions.heartbeat(own.database, session_id, now_ms)
-    else:
-        is_open = chat_sessions.show(own.database, session_id, what == "shown", now_ms)
-    if not is_open:
+    is_visible = None if what == "seen" else what == "shown"
+    if not chat_sessions.heartbeat(own.database, session_id, own.clock(), is_visible):
         raise Problem(409, "session_closed", _("This window was taken for closed."))
     return FlaskResponse(status=204)
 

@@ -12,8 +12,7 @@ from ingest.importers.sources import source_import
 from ingest.importers.sources.source_file import Options
 from ingest.importers.sources.source_import import import_file, summary_lines
 from store.sources import imports, messages
-from store.sources.imports import Kind
-from store.sources.upserts import Upserted
+from store.sources.imports import Kind, Upserted
 from tests.ingest.importers.sources.reading import BERLIN, NOW_MS, options, read
 
 ME = Options(BERLIN, NOW_MS, frozenset({"me", "me@example.org"}), "dmy")
