@@ -17,6 +17,7 @@ import apsw
 from store.core import tokenizer
 from store.core.database import Database, rows
 from store.core.full_text import Phrase, match
+from store.core.times import now_ms
 from store.frames.frames import id_range
 
 
@@ -42,6 +43,11 @@ class Filters:
     def hash(self) -> str:
         """Equal for equal filters, in any process."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def end_of(filters: Filters) -> int:
+    """The end of their range; without one just after now: that end is not part of it, this millisecond is."""
+    return now_ms() + 1 if filters.end_ms is None else filters.end_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 import apsw
 
 from store.core.database import Database, rows
-from store.core.times import now_ms
 from store.search import query
-from store.search.filters import Filters
+from store.search.filters import Filters, end_of
 from store.search.finder import Finder
 from store.search.search import search
 from store.search.spelling import MAX_SPELLINGS, respelled
@@ -141,8 +140,7 @@ def facets(database: Database, text: str, filters: Filters) -> Facets:
         asked = query.parse(text)
         if asked.tree is None and not asked.is_browse:
             return Facets((), (), (), (), True)
-        end_ms = now_ms() + 1 if filters.end_ms is None else filters.end_ms
-        finder = Finder(connection, asked, filters, end_ms)
+        finder = Finder(connection, asked, filters, end_of(filters))
         ids = finder.by_time(COUNTED, 0, None, newest_first=True)
         found = rows(
             connection,

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.core.database import Database
-from store.embeddings.knn import RetrievalQuery
 from store.search import fuzzy, query, search
 from store.search.query import Query
 from tests.factories import NOON_MS
@@ -98,12 +97,3 @@ def test_pieces_may_look_alike_too(database: Database) -> None:
     [alike] = add_texts(database, "周未不开会")
     page = search.search(database, "周末开会", ALWAYS)
     assert {hit.frame_id: hit.matched for hit in page.hits} == {alike: ("lookalike",)}
-
-
-def test_frames_that_arrive_are_counted_as_the_list_takes_its_words(database: Database) -> None:
-    with database.write() as connection:
-        first = add_frame(connection, "青禾的账单")
-        add_frame(connection, "青禾和账单", NOON_MS + 1000)
-        add_frame(connection, "青禾", NOON_MS + 2000)
-    assert search.count_new(database, RetrievalQuery("青禾账单"), ALWAYS, None, first) == 1
-    assert search.count_new(database, RetrievalQuery("青禾账单"), ALWAYS, "newest", first) == 1

@@ -223,7 +223,7 @@ def test_a_range_is_half_open(database: Database) -> None:
 
 
 def test_no_end_means_up_to_and_with_now(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("store.search.search.now_ms", lambda: NOON_MS + 1000)
+    monkeypatch.setattr("store.search.filters.now_ms", lambda: NOON_MS + 1000)
     *found, _ = add_texts(database, "a", "a", "a")
     assert ids(search(database, "a", Filters(0), order="oldest")) == found
 

@@ -18,8 +18,7 @@ from store.core.paths import DataDir
 from store.search import hits as cursors
 from store.search.filters import Filters
 from store.search.hits import BadCursor, Cursor
-from store.search.search import search
-from store.search.semantic import Order
+from store.search.search import Order, search
 from tests.factories import NOON_MS
 from tests.store.search.searching import ALWAYS, add_frame, ids, walk
 from tests.tables import for_each
@@ -174,11 +173,11 @@ def test_without_an_end_a_walk_ends_where_it_began(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first page settles what "now" is."""
-    monkeypatch.setattr("store.search.search.now_ms", lambda: NOON_MS + 500)
+    monkeypatch.setattr("store.search.filters.now_ms", lambda: NOON_MS + 500)
     with database.write() as connection:
         made = [add_frame(connection, "a", NOON_MS + number) for number in range(3)]
     page = search(database, "a", Filters(0), order="oldest", limit=2)
-    monkeypatch.setattr("store.search.search.now_ms", lambda: NOON_MS + 5000)
+    monkeypatch.setattr("store.search.filters.now_ms", lambda: NOON_MS + 5000)
     with database.write() as connection:
         add_frame(connection, "a", NOON_MS + 4000)
     rest = search(database, "a", Filters(0), order="oldest", limit=2, cursor=page.next_cursor)

@@ -12,8 +12,7 @@ import pytest
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.search.filters import Filters
-from store.search.search import search
-from store.search.semantic import Order
+from store.search.search import Order, search
 from tests.factories import NOON_MS
 from tests.store.search.searching import ALWAYS, add_frame
 from tests.tables import for_each

@@ -261,7 +261,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 def short_legs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists so short that a walk goes from the fused part into the rest."""
     if "many" in request.fixturenames:
-        monkeypatch.setattr("store.search.semantic.NEAR_LIMIT", 5)
+        monkeypatch.setattr("store.search.search.NEAR_LIMIT", 5)
 
 
 def walk(database: Database, text: str, filters: Filters = ALWAYS, **options: Any) -> list[Page]:
@@ -314,7 +314,7 @@ def test_frames_that_come_in_between_repeat_none_and_hide_none(database: Databas
 
 
 def test_what_is_near_follows_what_has_the_words(many: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("store.search.semantic.NEAR_LIMIT", 50)
+    monkeypatch.setattr("store.search.search.NEAR_LIMIT", 50)
     hits = [hit for page in walk(many, "login", limit=3, above_chance=False) for hit in page.hits]
     by_words = ["text" in hit.matched for hit in hits]
     assert by_words == sorted(by_words, reverse=True) and set(by_words) == {True, False}
@@ -361,7 +361,7 @@ def test_of_what_is_near_only_what_says_the_words_is_found(database: Database) -
 def test_further_texts_are_looked_at_where_a_nearer_one_says_it(
     database: Database, monkeypatch: pytest.MonkeyPatch, share: float, looked_at: int
 ) -> None:
-    monkeypatch.setattr("store.search.semantic.LOOKED_AT", (1, 2))
+    monkeypatch.setattr("store.search.search.LOOKED_AT", (1, 2))
     for number, text in enumerate(("authentication system", "authentication setup", "setup system")):
         add(database, text, number)
     [vector] = EMBEDDER.embed(["authentication setup"])

@@ -1,4 +1,4 @@
-"""What stands around the hits: facets, chips, what has come since, spellings."""
+"""What stands around the hits: facets, chips, spellings."""
 
 from __future__ import annotations
 
@@ -50,25 +50,6 @@ def test_every_filter_that_is_set_is_a_chip_that_removes_it(visitor: Actor, shoo
     assert any(name.startswith("Time: ") and "when" not in address for name, address in found.items())
 
 
-def test_what_has_come_is_counted_under_the_same_predicate(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
-    shoot(-30, app_name="Code")
-    html = page(visitor, "/search?q=retention&app=Code")
-    asking = re.search(r'hx-get="(/search/new[^"]*)" hx-trigger="every', html)
-    assert asking is not None
-    address = asking[1].replace("&amp;", "&")
-    assert address in page(visitor, address).replace("&amp;", "&")
-    shoot(-20, app_name="Code"), shoot(-19, app_name="Zoom"), shoot(-18, "other words", app_name="Code")
-    answer = page(visitor, address)
-    assert links(answer) == {"1 new": "/search?q=retention&app=Code"}
-    assert "hx-trigger" not in answer
-
-
-def pill_address(html: str) -> str:
-    asking = re.search(r'hx-get="(/search/new[^"]*)" hx-trigger="every', html)
-    assert asking is not None
-    return asking[1].replace("&amp;", "&")
-
-
 @pytest.fixture
 def think(database: Database) -> Callable[[FrameRow, str], None]:
     """Gives a frame the vector of a text, as ingest does."""
@@ -79,48 +60,6 @@ def think(database: Database) -> Callable[[FrameRow, str], None]:
             vectors.add(connection, "frame", frame.id, "fake", [(0, len(text), vector)])
 
     return store
-
-
-def test_what_has_come_is_counted_by_meaning_too(
-    visitor: Actor,  # noqa: F811
-    shoot: Shoot,  # noqa: F811
-    think: Callable[[FrameRow, str], None],
-) -> None:
-    shoot(-40, "authentication setup", app_name="Code")
-    think(shoot(-30, "the login system", app_name="Code"), "the login system")
-    html = page(visitor, "/search?q=authentication+setup&app=Code")
-    assert "Near in meaning 1 frame without the words" in words(html)
-    address = pill_address(html)
-    # The newest of the list was found by its meaning only: it is not new.
-    assert not links(page(visitor, address))
-    think(shoot(-20, "a login system", app_name="Code"), "a login system")
-    think(shoot(-19, "a login system", app_name="Zoom"), "a login system")
-    think(shoot(-18, "pizza for lunch", app_name="Code"), "pizza for lunch")
-    shoot(-17, "authentication setup", app_name="Code")
-    assert "2 new" in links(page(visitor, address))
-    assert "authentication setup" in words(page(visitor, "/search?q=authentication+setup&app=Code"))
-    # In order of time the list goes by words alone, and so does the count.
-    by_time = pill_address(page(visitor, "/search?q=authentication+setup&app=Code&sort=new"))
-    think(shoot(-10, "a login system", app_name="Code"), "a login system")
-    assert not links(page(visitor, by_time))
-
-
-def test_what_has_come_is_counted_where_it_looks_alike(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
-    shoot(-30, "the modem router")
-    address = pill_address(page(visitor, f"/search?q={quote('modern router')}"))
-    assert not links(page(visitor, address))
-    shoot(-20, "the modem router"), shoot(-19, "another text")
-    assert "1 new" in links(page(visitor, address))
-
-
-def test_a_range_that_is_over_asks_for_nothing_new(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
-    shoot(-60 * 24)
-    assert "/search/new" not in page(visitor, "/search?when=yesterday")
-
-
-@pytest.mark.parametrize("newest", ["", "x", "-1", "9" * 40])
-def test_what_is_new_can_be_asked_with_anything(visitor: Actor, newest: str) -> None:  # noqa: F811
-    assert 'id="search-new"' in page(visitor, f"/search/new?q=a&newest={newest}")
 
 
 def test_a_run_of_look_alikes_is_one_card(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811

@@ -8,11 +8,9 @@ from urllib.parse import urlencode
 
 from store.core.database import Database
 from store.core.translation import gettext as _
-from store.embeddings.knn import RetrievalQuery
-from store.frames.frames import id_range
-from store.search import search, suggestions
+from store.search import suggestions
 from store.search.filters import Filters
-from store.search.semantic import Order
+from store.search.search import Order
 from store.search.suggestions import Facet, Spelling
 from webapp.core import formatting
 from webapp.core.parameters import NO_RANGE, Range
@@ -91,22 +89,14 @@ class Alternative:
     total: int
 
 
-def refining(
-    database: Database, asked: SearchRequest, now_ms: int, question: RetrievalQuery
-) -> dict[str, Any]:
+def refining(database: Database, asked: SearchRequest) -> dict[str, Any]:
     """What narrows a search.
 
     `groups` are facets by name with the values that narrow it, the most frequent first; `chips` the (name,
     value) of each filter that is set, and the address without it; `counted` how many frames the facets were
-    counted over when that was not all, else 0. After `newest_id` its list begins, None for a range that is
-    over.
+    counted over when that was not all, else 0.
     """
     facets = suggestions.facets(database, asked.q, asked.filters)
-    is_over = asked.range.end_ms is not None and asked.range.end_ms <= now_ms
-    newest_id = None
-    if not is_over:
-        newest_id = search.newest_id(database, question, asked.filters, asked.order)
-        newest_id = newest_id or id_range(now_ms, now_ms)[0]
     return dict(
         groups=[
             (label, choices)
@@ -115,7 +105,6 @@ def refining(
         ],
         chips=_chips(asked),
         counted=0 if facets.is_whole else suggestions.COUNTED,
-        newest_id=newest_id,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from flask import render_template, request
 from werkzeug.wrappers import Response
 
-from store.search import filters, search
+from store.search import filters
 from store.search.hits import BadCursor
 from webapp.core import parameters, templating
 from webapp.core.parameters import number
@@ -36,16 +36,6 @@ def show() -> Response:
     if asked.range.problem and not templating.wants_fragment():
         answer.status_code = 422
     return answer
-
-
-@templating.get("/search/new")
-def new() -> str:
-    """How many frames have come that this list would have, by words and by meaning."""
-    asked, own = _asked(), services()
-    after_id = number(request.args, "newest") or 0
-    question = own.embedder.asked(asked.q)
-    count = search.count_new(own.database, question, asked.filters, asked.order, after_id)
-    return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
 
 
 @templating.get("/search/names")

@@ -140,7 +140,7 @@ def page(
         spellings=spellings,
         widenings=widenings,
         app_names=sorted(apps.colour_slots(database), key=str.casefold),
-        refining=None if asked.after else refining(database, asked, viewer.now_ms, meaning),
+        refining=None if asked.after else refining(database, asked),
     )
 
 
