@@ -30,8 +30,7 @@ from store.core.paths import DataDir
 from store.core.settings import EmbeddingSettings
 from store.embeddings.knn import WORDS_ONLY
 from store.search.filters import Filters
-from store.search.search import search
-from store.search.semantic import Mode
+from store.search.search import Mode, search
 from tests.relevance import held_out
 from tests.relevance.held_out import HeldOut
 from tests.relevance.metrics import ndcg, precision, recall

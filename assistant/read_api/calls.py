@@ -47,8 +47,7 @@ from store.search import search
 from store.search.filters import Filters
 from store.search.hits import BadCursor, Hit
 from store.search.sample import SampledFrame
-from store.search.search import Page
-from store.search.semantic import Order
+from store.search.search import Order, Page
 from store.timeline import segments as activity
 
 caller: ContextVar[str] = ContextVar("caller", default="")

@@ -91,7 +91,7 @@ def pictures(database: Database, attached: Attached) -> dict[str, Picture]:
     shown = {}
     for image in attached.images:
         size = f"{image.width_px} x {image.height_px} pixels, {image.size_bytes:,} bytes"
-        picture = Picture(attachments.content(database, image), image.media_type)
+        picture = Picture(attachments.exact(database.data_dir, image.sha256), image.media_type)
         shown[f"attached image {image.id} ({size}, SHA-256 {image.sha256})"] = picture
     return shown
 

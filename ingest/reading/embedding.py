@@ -40,9 +40,9 @@ from store.embeddings import vectors
 from store.embeddings.vectors import Kind
 from store.frames import frames
 from store.frames.frames import ID_STEP
-from store.memory import daily_summaries, documents
+from store.memory import retrievers
+from store.memory.retrievers import CORPORA
 from store.ocr import readings
-from store.sources import messages
 
 log = logging.getLogger(__name__)
 
@@ -54,12 +54,6 @@ _REMEMBERED_PLACES = 50_000
 
 # An import may bring a hundred thousand messages: what was on the screen goes before them.
 _ORDER: tuple[Kind, ...] = ("document", "day", "frame", "message")
-_TEXTS: Mapping[Kind, Callable[[Database, list[int]], dict[int, str]]] = {
-    "document": documents.texts,
-    "day": daily_summaries.texts,
-    "message": messages.texts,
-}
-
 OpenEmbedder = Callable[[], Embedder]
 Int8 = npt.NDArray[np.int8]
 T = TypeVar("T")
@@ -270,7 +264,7 @@ class _Text:
 
 def _text(database: Database, kind: Kind, thing_id: int) -> _Text | None:
     if kind != "frame":
-        text = _TEXTS[kind](database, [thing_id]).get(thing_id)
+        text = retrievers.texts(database, CORPORA[kind], [thing_id]).get(thing_id)
         return None if text is None else _Text(text, text)
     frame = frames.get_many(database, [thing_id]).get(thing_id)
     reading = readings.current_reading(database, thing_id) if frame else None

@@ -24,7 +24,7 @@ from store.core.times import now_ms
 from store.embeddings import vectors
 from store.frames import text_index
 from store.memory import documents
-from store.memory.backfill import Backfill, backfill
+from store.memory.observation_writer import Backfill, backfill
 
 _LOOK_EVERY_S = 1.0
 

@@ -160,11 +160,6 @@ def text_of(database: Database, attachment_id: int, offset: int = 0, count: int 
     return str(found or "")
 
 
-def content(database: Database, attachment: Attachment) -> bytes:
-    """The file, byte for byte. Raises `AttachmentGone`."""
-    return exact(database.data_dir, attachment.sha256)
-
-
 def remove(database: Database, attachment_id: int) -> None:
     """Take back a file that was not asked about. Raises `NotFound`, `AttachmentSent`."""
     with database.write() as connection:

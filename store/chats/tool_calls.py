@@ -129,15 +129,13 @@ def add(database: Database, turn_id: int, asked: Sequence[NewToolCall], now_ms: 
     with database.write() as connection:
         conversations.require_current(connection, turn_id)
         for each in asked:
-            arguments = canonical(each.arguments)
-            state = "failed" if each.error else "approved" if each.approved_by else "pending"
+            values = asdict(each) | {"arguments": canonical(each.arguments)}
+            values["shown_from_ms"], values["shown_until_ms"] = values.pop("shown_ms")
+            values["decided_by"] = values.pop("approved_by")
             number = insert(
-                connection, "tool_calls",
-                turn_id=turn_id, iteration=each.iteration, call_id=each.call_id, tool=each.tool,
-                arguments=arguments, arguments_sha256=_sha256(arguments), state=state,
-                decided_by=each.approved_by, error=each.error, created_ms=now_ms, expires_ms=each.expires_ms,
-                finished_ms=now_ms if each.error else None, said=each.said, notice=each.notice,
-                scope=each.scope, shown_from_ms=each.shown_ms[0], shown_until_ms=each.shown_ms[1],
+                connection, "tool_calls", **values, turn_id=turn_id, created_ms=now_ms,
+                state="failed" if each.error else "approved" if each.approved_by else "pending",
+                arguments_sha256=_sha256(values["arguments"]), finished_ms=now_ms if each.error else None,
             )  # fmt: skip
             ids.append(number)
     return _calls(database, f"c.id in ({', '.join('?' * len(ids))}) order by c.id", ids)

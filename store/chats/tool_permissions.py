@@ -12,7 +12,7 @@ from typing import Literal
 
 import apsw
 
-from store.core.database import Database, rows
+from store.core.database import Database, scalar
 from store.core.records import columns, insert, insert_new
 
 
@@ -43,23 +43,18 @@ def rules(database: Database) -> list[Rule]:
 
 def use(database: Database, chat_id: int, tool: str, scope: str) -> str:
     """Let one call run by a rule and count it: ``chat``, ``always``, or '' where no rule covers it."""
-    with database.write() as connection:
-        found = rows(
-            connection,
-            """
-            select id, conversation_id
-            from tool_rules
+    sql = """
+        update tool_rules set uses = uses + 1
+        where id = (
+            select id from tool_rules
             where tool = :tool and scope = :scope and (conversation_id is null or conversation_id = :chat)
             order by conversation_id is null
             limit 1
-            """,
-            {"tool": tool, "scope": scope, "chat": chat_id},
         )
-        for rule_id, _ in found:
-            connection.execute("update tool_rules set uses = uses + 1 where id = ?", (rule_id,))
-    if not found:
-        return ""
-    return "always" if found[0][1] is None else "chat"
+        returning iif(conversation_id is null, 'always', 'chat')
+        """
+    with database.write() as connection:
+        return scalar(connection, sql, {"tool": tool, "scope": scope, "chat": chat_id}) or ""
 
 
 def revoke(database: Database, rule_id: int) -> bool:

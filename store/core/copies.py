@@ -73,23 +73,23 @@ def leavings(data_dir: DataDir) -> list[Path]:
 
 def drop_outdated(database: Database) -> tuple[int, int]:
     """Remove the copies that may hold what was deleted just now; returns (how many, their bytes)."""
-    return _drop_all([*database.data_dir.backups.glob(f"{UNDER_WAY}*"), *_outdated(database)])
+    paths = [*database.data_dir.backups.glob(f"{UNDER_WAY}*"), *_outdated(database)]
+    return len(paths), sum(map(drop, paths))
 
 
 def sweep(database: Database) -> int:
     """Remove the copies that a deletion did not come to, and what nobody makes any more; returns how many."""
-    number, _ = _drop_all(_outdated(database))
+    paths = _outdated(database)
     with file_lock(database.data_dir.backups / LOCK) as is_alone:
-        return number + _drop_all(leavings(database.data_dir))[0] if is_alone else number
+        paths += leavings(database.data_dir) if is_alone else []
+        for path in paths:
+            drop(path)
+    return len(paths)
 
 
 def _outdated(database: Database) -> list[Path]:
     now, key = generation(database), box_of(database.data_dir.home).database_key
     return [path for path in copies(database.data_dir) if _generation_of(path, key) != now]
-
-
-def _drop_all(paths: list[Path]) -> tuple[int, int]:
-    return len(paths), sum(map(drop, paths))
 
 
 def drop(path: Path) -> int:

@@ -25,6 +25,12 @@ def columns(kind: type, table: str = "", /, **others: str) -> str:
     return ", ".join(others.get(field.name, f"{prefix}{field.name}") for field in fields(kind))
 
 
+def narrowed(tests: Mapping[str, str], wanted: object, *always: str) -> tuple[str, dict[str, Any]]:
+    """SQL conditions as one, and what they bind: a test for each field of `wanted` but for None and ""."""
+    given = {name: value for name in tests if (value := getattr(wanted, name)) not in (None, "")}
+    return " and ".join([*always, *(tests[name] for name in given)]) or "true", given
+
+
 def load(kind: type[T], found: Iterable[tuple[Any, ...]]) -> list[T]:
     """Rows whose columns are the fields of a dataclass, in their order; the last fields may be missing."""
     readers = _readers(kind)  # type: ignore[arg-type]  # a class can be hashed

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -191,17 +191,14 @@ class SignIndex:
 
     def sample(self, count: int) -> list[int]:
         """Row ids evenly over everything held, at most `count`."""
-        blocks = self._blocks
-        ends = np.array(list(accumulate(block.size for block in blocks)), np.int64)
-        if not blocks:
-            return []
-        size = int(ends[-1])
-        places = np.linspace(0, size - 1, min(count, size)).astype(np.int64)
-        of_blocks = np.searchsorted(ends, places, side="right")
-        return [
-            int(blocks[at].rows[place - ends[at] + blocks[at].size])
-            for at, place in zip(of_blocks, places, strict=True)
+        whole: list[_Near] = [
+            (block, slice(0, block.size), block.rows[: block.size]) for block in self._blocks
         ]
+        size = sum(held.size for *_, held in whole)
+        if not size:
+            return []
+        places = np.linspace(0, size - 1, min(count, size)).astype(np.int64)
+        return [row for block, at in _places_of(whole, places) for row in block.rows[at].tolist()]
 
     def _floor(self, connection: apsw.Connection) -> int:
         sql = "select thing_id from vectors where kind = ? order by thing_id desc limit 1 offset ?"
@@ -288,7 +285,7 @@ def load_index(database: Database, index: SignIndex) -> None:
             database.close_thread()
 
 
-_Near = tuple[_Block, Places, npt.NDArray[np.uint8]]
+_Near = tuple[_Block, Places, npt.NDArray[Any]]
 """Places of a block, and how many of their first signs differ."""
 
 

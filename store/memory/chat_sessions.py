@@ -48,17 +48,7 @@ _SELECT = f"select {columns(ChatSession, chat_id='conversation_id')} from chat_s
 
 def create(database: Database, now_ms: int, chat_id: int | None = None) -> int:
     """A new open session; returns its id. Raises `apsw.ConstraintError` when the chat has gone."""
-    with database.write() as connection:
-        return _insert(connection, now_ms, chat_id, {})
-
-
-def _insert(
-    connection: apsw.Connection, now_ms: int, chat_id: int | None, metadata: Mapping[str, Any]
-) -> int:
-    return insert(
-        connection, "chat_sessions",
-        conversation_id=chat_id, created_ms=now_ms, seen_ms=now_ms, metadata=json.dumps(metadata),
-    )  # fmt: skip
+    return _found_or_made(database, "select null", chat_id, now_ms, 0, {})
 
 
 def get(database: Database, session_id: int) -> ChatSession | None:
@@ -106,29 +96,32 @@ def of_window(database: Database, chat_id: int | None, now_ms: int, stale_after_
 
     In one transaction, as is `of_question`: whichever comes first, both get the same. Raises as `create`.
     """
-    sql = """
-        update chat_sessions set metadata = json_remove(metadata, '$.unclaimed'), seen_ms = :now
-        where id = (select max(id) from chat_sessions where conversation_id = :chat)
-            and state = 'open' and metadata ->> 'unclaimed' and seen_ms >= :now - :stale
-        returning id
-        """
-    with database.write() as connection:
-        found = scalar(connection, sql, {"chat": chat_id, "now": now_ms, "stale": stale_after_ms})
-        return int(found or _insert(connection, now_ms, chat_id, {}))
+    claim = "update chat_sessions set metadata = json_remove(metadata, '$.unclaimed'), seen_ms = :now"
+    sql = f"{claim} where {_LAST_OF_CHAT} and metadata ->> 'unclaimed' returning id"
+    return _found_or_made(database, sql, chat_id, now_ms, stale_after_ms, {})
 
 
 def of_question(database: Database, chat_id: int | None, now_ms: int, stale_after_ms: int) -> int:
     """The session of a question that names none: the one its chat was last asked in, or a new one, which the
     window may take. Raises as `create`.
     """
-    sql = """
-        select id from chat_sessions
-        where id = (select max(id) from chat_sessions where conversation_id = :chat)
-            and state = 'open' and seen_ms >= :now - :stale
-        """
+    sql = f"select id from chat_sessions where {_LAST_OF_CHAT}"
+    return _found_or_made(database, sql, chat_id, now_ms, stale_after_ms, {"unclaimed": True})
+
+
+_LAST_OF_CHAT = """id = (select max(id) from chat_sessions where conversation_id = :chat)
+    and state = 'open' and seen_ms >= :now - :stale"""
+
+
+def _found_or_made(
+    database: Database, sql: str, chat_id: int | None, now_ms: int, stale_ms: int, metadata: dict[str, Any]
+) -> int:
     with database.write() as connection:
-        found = scalar(connection, sql, {"chat": chat_id, "now": now_ms, "stale": stale_after_ms})
-        return int(found or _insert(connection, now_ms, chat_id, {"unclaimed": True}))
+        found = scalar(connection, sql, {"chat": chat_id, "now": now_ms, "stale": stale_ms})
+        if found is not None:
+            return int(found)
+        values = {"conversation_id": chat_id, "created_ms": now_ms, "seen_ms": now_ms}
+        return insert(connection, "chat_sessions", **values, metadata=json.dumps(metadata))
 
 
 def close(database: Database, session_id: int, by: ClosedBy, now_ms: int) -> bool:

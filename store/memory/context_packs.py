@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import apsw
@@ -107,13 +107,9 @@ def put(connection: apsw.Connection, pack: StoredPack) -> bool:
     """
     if not chat_summaries.are_there(connection, pack.session_ids):
         return False
-    insert(
-        connection, "context_packs",
-        turn_id=pack.turn_id, session_id=pack.session_id, hash=pack.hash, text=pack.text,
-        record=json.dumps(pack.record, ensure_ascii=False), tokens=pack.tokens, build_ms=pack.build_ms,
-        created_ms=pack.created_ms,
-    )  # fmt: skip
-    told_of = ((pack.turn_id, number) for number in pack.session_ids)
+    values = asdict(pack) | {"record": json.dumps(pack.record, ensure_ascii=False)}
+    told_of = ((pack.turn_id, number) for number in values.pop("session_ids"))
+    insert(connection, "context_packs", **values)
     add_new(connection, "context_pack_sources", "turn_id, session_id", told_of)
     return True
 

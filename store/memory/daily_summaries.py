@@ -95,11 +95,6 @@ def get_many(database: Database, ids: Iterable[int]) -> dict[int, DailySummary]:
     return {day.id: day for day in database.records(DailySummary, sql, (str(list(ids)),))}
 
 
-def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
-    """The texts of the summaries that exist among these ids."""
-    return {number: each.text for number, each in get_many(database, ids).items()}
-
-
 def search(
     database: Database,
     asked: RetrievalQuery,

@@ -54,12 +54,6 @@ def parse_id(text: str) -> tuple[DocType, int] | None:
     return (_PREFIXES[match[1] or match[3]], int(match[2] or match[4])) if match else None
 
 
-def texts(database: Database, document_ids: Iterable[int]) -> dict[int, str]:
-    """The texts of the documents that exist among these (integer) ids."""
-    sql = "select d.id, d.text from json_each(?) j cross join memory_documents d on d.id = j.value"
-    return dict(database.rows(sql, (json.dumps(list(document_ids)),)))
-
-
 # -- writing (inside `database.write()`) --------------------------------------------------
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from store.chats.conversations import title_of
-from store.core.database import Database
+from store.core.database import Database, clean_text
+from store.core.records import narrowed
 from store.memory import chat_summaries, documents, insights, observations
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import DocType, SessionSummary, UserPrompt
 from store.memory.insights import Insight
 from store.memory.observations import Observation
-from store.search.query import Query
-from store.search.snippet import snippet
 
 # -- filters ------------------------------------------------------------------------------
 # What a memory search may be narrowed by: columns and terms of entries, never words of the index.
@@ -60,20 +59,10 @@ class MemoryFilters:
 
 def conditions(types: Sequence[EntryType], filters: MemoryFilters) -> tuple[str, dict[str, Any]]:
     """The filters as a condition on ``memory_documents m``, and the values it binds."""
-    parts = ["m.doc_type in (select value from json_each(:types))"]
-    values: dict[str, Any] = {"types": json.dumps([DOC_TYPES[each] for each in types])}
-    for name in ("project", "concept", "file", "kind"):
-        wanted = getattr(filters, name)
-        if wanted:
-            parts.append(_CONDITIONS[name])
-            text = str(wanted).encode("utf-8", "replace").decode()  # SQLite takes no lone surrogates
-            values[name] = text.casefold() if name == "file" else text
-    for name in ("start_ms", "end_ms", "frame_id", "persona_id"):
-        number = getattr(filters, name)
-        if number is not None:
-            parts.append(_CONDITIONS[name])
-            values[name] = number
-    return " and ".join(parts), values
+    among, values = narrowed(_CONDITIONS, filters, "m.doc_type in (select value from json_each(:types))")
+    texts = {name: clean_text(value) for name, value in values.items() if isinstance(value, str)}
+    values |= texts | {"types": json.dumps([DOC_TYPES[each] for each in types])}
+    return among, values | ({"file": texts["file"].casefold()} if "file" in texts else {})
 
 
 PROMPT_PROJECT = """exists (
@@ -183,9 +172,3 @@ _LOADERS: dict[EntryType, Callable[[Database, list[int]], Iterable[MemoryEntry]]
     "insight": lambda database, ids: map(of_insight, insights.get_many(database, ids)),
     "chat": lambda database, ids: map(of_chat, chat_summaries.get(database, ids).values()),
 }
-
-
-def with_snippet(entry: MemoryEntry, text: str, asked: Query, score: float) -> MemoryEntry:
-    """The entry with the piece of its text that answers."""
-    shown = snippet(text, asked)
-    return replace(entry, snippet=shown.text, highlights=shown.highlights, score=score)

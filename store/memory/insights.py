@@ -17,9 +17,9 @@ from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import Anchor
 from store.core import copies
-from store.core.database import Database, change, rows, scalar
+from store.core.database import Database, change, scalar
 from store.core.errors import NotFound, existing
-from store.core.records import columns
+from store.core.records import columns, narrowed
 
 MAX_TITLE_CHARS = 120
 
@@ -78,9 +78,8 @@ def put(
     while the title was made, or another turn of its conversation has told one. Where anything else was
     deleted meanwhile the summary stays, as it was checked, its beginning is the title, and the messages go.
     """
-    values = {
-        "turn": turn_id, "kind": anchor.kind, "frame": anchor.frame_id, "start": anchor.start_ms,
-        "end": anchor.end_ms, "title": title_of(title), "messages": _json(messages), "now": now_ms,
+    values = _anchor_values(anchor) | {
+        "turn": turn_id, "title": title_of(title), "messages": _json(messages), "now": now_ms,
         "removed": DELETED_ANSWER,
     }  # fmt: skip
     with database.write() as connection:
@@ -97,11 +96,7 @@ def put(
 def restore(database: Database, insight_id: int) -> None:
     """Let a version be the current one again. Raises `NotFound`."""
     with database.write() as connection:
-        sql = "select anchor_kind, frame_id, start_ms, end_ms from insights where id = ?"
-        found = rows(connection, sql, (insight_id,))
-        if not found:
-            raise NotFound("insight", insight_id)
-        values = dict(zip(("kind", "frame", "start", "end"), found[0], strict=True), id=insight_id)
+        values = _anchor_values(get(database, insight_id).anchor) | {"id": insight_id}
         connection.execute(
             f"update insights set is_current = 0 where is_current = 1 and id <> :id and {_SAME}", values
         )
@@ -182,19 +177,15 @@ def count(database: Database, wanted: InsightFilter = InsightFilter()) -> int:
 
 def _wanted(wanted: InsightFilter) -> tuple[str, dict[str, Any]]:
     """A list's condition on ``i``, and the values it binds."""
-    conditions = ["true" if wanted.all_versions else "i.is_current = 1"]
-    values: dict[str, Any] = {}
-    parts = (
-        ("start", wanted.start_ms, "i.end_ms > :start"),
-        ("end", wanted.end_ms, "i.start_ms < :end"),
-        ("frame", wanted.frame_id, "i.frame_id = :frame"),
-        ("persona", wanted.persona_id, "i.persona_id = :persona"),
-    )
-    for name, value, condition in parts:
-        if value is not None:
-            conditions.append(condition)
-            values[name] = value
-    return " and ".join(conditions), values
+    return narrowed(_TESTS, wanted, "true" if wanted.all_versions else "i.is_current = 1")
+
+
+_TESTS = {
+    "start_ms": "i.end_ms > :start_ms",
+    "end_ms": "i.start_ms < :end_ms",
+    "frame_id": "i.frame_id = :frame_id",
+    "persona_id": "i.persona_id = :persona_id",
+}
 
 
 def messages(database: Database, insight_id: int) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ given up in the end, and the rules' words stay.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -57,10 +58,9 @@ def put(connection: apsw.Connection, draft: Draft, now_ms: int) -> None:
         narrative=draft.narrative, source="rule", fingerprint=draft.fingerprint, refine_attempts=0,
         refine_next_ms=0, refine_error=None, updated_ms=now_ms,
     )  # fmt: skip
-    number = scalar(
-        connection, "select id from observations where hour = ? and place = ?", (draft.hour, place)
-    )
-    if scalar(connection, "select is_hidden from observations where id = ?", (number,)):
+    sql = "select id, is_hidden from observations where hour = ? and place = ?"
+    [(number, is_hidden)] = rows(connection, sql, (draft.hour, place))
+    if is_hidden:
         blank(connection, number, keep_fingerprint=True)
         return
     of_it = {"observation_id": number}
@@ -259,3 +259,62 @@ def fail(connection: apsw.Connection, observation_id: int, fingerprint: str, err
         """,
         {"id": observation_id, "fingerprint": fingerprint, "error": error, "now": now_ms},
     )
+
+
+# -- backfill -----------------------------------------------------------------------------
+# The documents that observations, summaries and prompts should have and lack.
+
+BATCH = 100
+"""Things whose documents are written in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """How many prompts there are, and how many documents were added."""
+
+    prompts: int
+    created: int
+
+
+def backfill(database: Database) -> Backfill:
+    """Write the documents that are missing, newest first.
+
+    Safe to stop anywhere and to repeat: what is there is left alone, and a second run creates nothing.
+    """
+    created = 0
+    for missing, put in _WRITERS.items():
+        ids = database.column(missing)
+        for start in range(0, len(ids), BATCH):
+            with database.write() as connection:
+                created += sum(put(connection, number) for number in ids[start : start + BATCH])
+    return Backfill(database.scalar("select count(*) from messages where role = 'user'"), created)
+
+
+def _put_prompt(connection: apsw.Connection, message_id: int) -> int:
+    sql = """
+        insert or ignore into memory_documents (document_id, doc_type, sqlite_id, field, session_id,
+            created_ms, ended_ms, prompt_number, text)
+        select 'prompt_' || id, 'user_prompt', id, 'prompt', conversation_id, created_ms, created_ms + 1,
+            coalesce(turn, 0), content
+        from messages
+        where id = ? and role = 'user' and trim(content) <> ''
+        """
+    return change(connection, sql, (message_id,))
+
+
+def _missing(table: str, doc_type: str, time: str = "start_ms", where: str = "true") -> str:
+    return f"""
+        select t.id from {table} t
+        where {where} and not exists (
+            select 1 from memory_documents d where d.doc_type = '{doc_type}' and d.sqlite_id = t.id
+        )
+        order by t.{time} desc, t.id desc
+        """
+
+
+_ASKED = "t.role = 'user' and trim(t.content) <> ''"
+_WRITERS: dict[str, Callable[[apsw.Connection, int], int]] = {
+    _missing("messages", "user_prompt", "created_ms", _ASKED): _put_prompt,
+    _missing("observations", "observation"): put_documents,
+    _missing("session_summaries", "session_summary"): documents.put_documents,
+}

@@ -14,8 +14,9 @@ A thing of memory has up to six documents, and is found once: by its best.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -60,6 +61,17 @@ DAYS = Corpus("day", "daily_summaries", "daily_summaries_fts", "start_ms", ("tex
 DOCUMENTS = Corpus(
     "document", "memory_documents", "memory_fts", "created_ms", ("text",), "m.doc_type || ' ' || m.sqlite_id"
 )
+
+
+CORPORA: dict[Kind, Corpus] = {each.kind: each for each in (DOCUMENTS, DAYS, MESSAGES)}
+
+
+def texts(database: Database, corpus: Corpus, ids: Iterable[int]) -> dict[int, str]:
+    """What there is to embed of those that exist among these ids."""
+    said = " || char(10) || ".join(f"m.{column}" for column in corpus.said)
+    text = said if len(corpus.said) == 1 else f"trim({said}, char(10))"
+    sql = f"select m.id, {text} from json_each(?) j cross join {corpus.table} m on m.id = j.value"
+    return dict(database.rows(sql, (json.dumps(list(ids)),)))
 
 
 @dataclass(frozen=True, slots=True)

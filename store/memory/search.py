@@ -36,6 +36,7 @@ from store.memory.entries import (
 from store.memory.insights import Insight, InsightFilter
 from store.memory.retrievers import Question
 from store.search import query
+from store.search.snippet import snippet
 
 MEMORY_LIMIT = 20
 _DEADLINE_S = 5.0
@@ -90,9 +91,9 @@ def search_memory(
     shown = []
     for entry in entries:
         score, _, text = chosen[entry.type, entry.id]
-        shown.append(memory_entries.with_snippet(entry, text, parsed, round(score, 6)))
-    strategy: Strategy = "fts" if found.strategy == "fts5" else found.strategy
-    return MemoryPage(tuple(shown), strategy, found.reason)
+        told = snippet(text, parsed)
+        shown.append(replace(entry, snippet=told.text, highlights=told.highlights, score=round(score, 6)))
+    return MemoryPage(tuple(shown), "fts" if found.strategy == "fts5" else found.strategy, found.reason)
 
 
 _DOCUMENTS = """

@@ -78,9 +78,13 @@ def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable
 def _own_columns(record: EventRecord) -> dict[str, str]:
     if record.end_ms < record.start_ms:
         raise ValueError("an event ends before it begins")
-    attendees = json.dumps([clean_text(each) for each in record.attendees], ensure_ascii=False)
-    series = natural_key("series", record.calendar, record.uid) if record.uid else ""
-    return {"natural_key": _key(record), "attendees": attendees, "series": series}
+    where = record.calendar, record.uid
+    key = natural_key("event", record.calendar, record.title, record.start_ms, record.end_ms)
+    return {
+        "natural_key": natural_key("uid", *where, record.recurrence) if record.uid else key,
+        "attendees": json.dumps([clean_text(each) for each in record.attendees], ensure_ascii=False),
+        "series": natural_key("series", *where) if record.uid else "",
+    }
 
 
 def replace_series(connection: apsw.Connection, import_id: int) -> int:
@@ -90,12 +94,6 @@ def replace_series(connection: apsw.Connection, import_id: int) -> int:
     inside `Database.write()`.
     """
     return change(connection, _REPLACE, {"id": import_id})
-
-
-def _key(record: EventRecord) -> str:
-    if record.uid:
-        return natural_key("uid", record.calendar, record.uid, record.recurrence)
-    return natural_key("event", record.calendar, record.title, record.start_ms, record.end_ms)
 
 
 _TOLD = """

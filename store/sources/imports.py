@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal
@@ -49,9 +50,6 @@ class Upserted:
 
     def plus(self, more: Upserted) -> Upserted:
         return Upserted(self.added + more.added, self.updated + more.updated, self.skipped + more.skipped)
-
-    def and_one(self, put: Put) -> Upserted:
-        return self.plus(Upserted(**{put: 1}))
 
 
 class UpsertTable:
@@ -152,9 +150,8 @@ def put(
     connection: apsw.Connection, import_id: int, table: UpsertTable, found: Iterable[tuple[object, Columns]]
 ) -> Upserted:
     """Put records, each with the columns that are no fields of it; at most `BATCH` at once."""
-    done = Upserted()
-    for record, values in found:
-        done = done.and_one(table.put(connection, import_id, record, **values))
+    became = Counter(table.put(connection, import_id, record, **values) for record, values in found)
+    done = Upserted(became["added"], became["updated"], became["skipped"])
     count(connection, import_id, done)
     return done
 

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
 import apsw
 
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
-from store.core.records import columns, insert, load
+from store.core.records import columns, insert, load, narrowed
 from store.embeddings.knn import RetrievalQuery
 from store.memory import retrievers
 from store.memory.retrievers import Mode, Question, TextStrategy
@@ -80,20 +81,15 @@ class Filters:
     end_ms: int | None = None
     contact_id: int | None = None
 
-    def condition(self) -> str:
-        """SQL over ``m``, of which every value is a parameter of `values`."""
-        tests = {
-            "start": "m.sent_ms >= :start",
-            "end": "m.sent_ms < :end",
-            "contact": "m.contact_id = :contact",
-        }
-        values = self.values()
-        return " and ".join(["1", *(test for name, test in tests.items() if values[name] is not None)])
-
-    def values(self) -> dict[str, int | None]:
-        return {"start": self.start_ms, "end": self.end_ms, "contact": self.contact_id}
+    def condition(self) -> tuple[str, dict[str, Any]]:
+        """SQL over ``m``, and the values it binds."""
+        return narrowed(_TESTS, self, "1")
 
 
+_TESTS = {
+    "start_ms": "m.sent_ms >= :start_ms", "end_ms": "m.sent_ms < :end_ms",
+    "contact_id": "m.contact_id = :contact_id",
+}  # fmt: skip
 EVERY_MESSAGE = Filters()
 
 
@@ -167,31 +163,18 @@ def get_many(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, Messa
     return {message.id: message for message in load(Message, rows(connection, sql, (str(list(ids)),)))}
 
 
-def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
-    """What there is to embed of the messages that exist among these ids."""
-    found = database.rows(
-        """
-        select m.id, trim(m.subject || char(10) || m.body, char(10))
-        from json_each(?) j
-        cross join text_messages m on m.id = j.value
-        """,
-        (str(list(ids)),),
-    )
-    return dict(found)
-
-
 def nearest_to(
     database: Database, at_ms: int, filters: Filters, limit: int, deadline_s: float | None = None
 ) -> tuple[list[Message], int]:
     """The messages of the filters that are nearest to a moment, in the order of time, and how many the
     filters let through in all.
     """
-    values = {**filters.values(), "at": at_ms, "limit": limit}
+    condition, bound = filters.condition()
+    values = {**bound, "at": at_ms, "limit": limit}
     with database.read(deadline_s) as connection:
-        sql = f"{_SELECT} where {filters.condition()} order by abs(m.sent_ms - :at), m.id limit :limit"
+        sql = f"{_SELECT} where {condition} order by abs(m.sent_ms - :at), m.id limit :limit"
         found = rows(connection, sql, values)
-        among = f"select count(*) from text_messages m where {filters.condition()}"
-        total = int(scalar(connection, among, values))
+        total = int(scalar(connection, f"select count(*) from text_messages m where {condition}", bound))
     return sorted(load(Message, found), key=lambda message: (message.sent_ms, message.id)), total
 
 
@@ -202,15 +185,15 @@ def browse(
     before: tuple[int, int] | None = None,
 ) -> list[Message]:
     """Messages newest first; those older than ``before``, the (sent_ms, id) of the last one shown."""
+    condition, values = filters.condition()
     sql = f"""
         {_SELECT}
-        where {filters.condition()} {"" if before is None else "and (m.sent_ms, m.id) < (:at, :last)"}
+        where {condition} {"" if before is None else "and (m.sent_ms, m.id) < (:at, :last)"}
         order by m.sent_ms desc, m.id desc
         limit :limit
         """
     at_ms, last = before or (None, None)
-    values = {**filters.values(), "limit": limit, "at": at_ms, "last": last}
-    return database.records(Message, sql, values)
+    return database.records(Message, sql, {**values, "limit": limit, "at": at_ms, "last": last})
 
 
 _CONTACT = """coalesce(
@@ -274,7 +257,7 @@ def search_messages(
     Raises `DeadlineExceeded`.
     """
     parsed = query.parse(asked.text)
-    question = Question(retrievers.MESSAGES, asked, parsed, mode, filters.condition(), filters.values())
+    question = Question(retrievers.MESSAGES, asked, parsed, mode, *filters.condition())
     with database.read(deadline_s) as connection:
         found = retrievers.find_texts(database, connection, question, limit)
         loaded = get_many(connection, [number for _, number in found.ranked])

@@ -62,7 +62,7 @@ def file(attachment_id: int) -> Response:
     run where ours do.
     """
     attached = attachments.get(services().database, attachment_id)
-    content = attachments.content(services().database, attached)
+    content = attachments.exact(services().database.data_dir, attached.sha256)
     response = Response(content, content_type=attached.media_type if attached.is_image else FILE_TYPES[0])
     kind = "inline" if attached.is_image else "attachment"
     response.headers.set("Content-Disposition", kind, filename=attached.name)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from assistant.core.records import TurnRequest, TurnResult
     from assistant.turns.plan import TurnServices
     from store.search.hits import Hit
-    from store.search.search import Page
-    from store.search.semantic import Mode
+    from store.search.search import Mode, Page
 
 
 @click.command()

@@ -188,7 +188,7 @@ def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:
     for number, attachment in enumerate(turn.attachments, 1):
         safe = _UNSAFE.sub("_", attachment.name).strip(". ")[-100:] or "file"
         try:
-            yield f"attachments/{number:02d}-{safe}", attachments.content(database, attachment)
+            yield f"attachments/{number:02d}-{safe}", attachments.exact(database.data_dir, attachment.sha256)
         except AttachmentGone:
             continue
 

@@ -24,7 +24,7 @@ SECRET = "the launch code is zebra-4711"
 def test_a_file_is_kept_under_its_hash_and_served_byte_for_byte(database: Database) -> None:
     found = attach(database, b"\x00bytes", "some words")
     path = attachments.path_of(database.data_dir, found.sha256)
-    assert path.read_bytes() == b"\x00bytes" == attachments.content(database, found)
+    assert path.read_bytes() == b"\x00bytes" == attachments.exact(database.data_dir, found.sha256)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert (found.characters, found.size_bytes, found.chat_id, found.turn) == (10, 6, None, None)
     assert attachments.text_of(database, found.id, 5, 3) == "wor"
@@ -35,7 +35,7 @@ def test_the_same_file_twice_is_one_on_the_disk_until_both_are_gone(database: Da
     one, two = attach(database), attach(database)
     assert attachments.usage(database) == (1, 4)
     attachments.remove(database, one.id)
-    assert attachments.content(database, two) == b"plan"
+    assert attachments.exact(database.data_dir, two.sha256) == b"plan"
     attachments.remove(database, two.id)
     assert attachments.files(database.data_dir) == []
     assert attachments.usage(database) == (0, 0)
@@ -86,7 +86,7 @@ def test_a_chat_that_goes_leaves_a_file_that_another_has(database: Database) -> 
     theirs = attach(database)
     ask(database, theirs.id)
     conversations.delete(database, mine)
-    assert attachments.content(database, attachments.get(database, theirs.id)) == b"plan"
+    assert attachments.exact(database.data_dir, attachments.get(database, theirs.id).sha256) == b"plan"
 
 
 def test_what_nobody_asked_about_goes_after_a_day(database: Database, data_dir: DataDir) -> None:
@@ -117,7 +117,7 @@ def test_a_file_entered_again_is_taken_out_of_the_trash(database: Database) -> N
         connection.execute("delete from attachments where id = ?", (first.id,))
     again = attach(database)
     attachments.empty_trash(database)
-    assert attachments.content(database, again) == b"plan"
+    assert attachments.exact(database.data_dir, again.sha256) == b"plan"
 
 
 @pytest.mark.parametrize("harm", ["missing", "altered", "link", "orphan"])
@@ -141,7 +141,7 @@ def test_verify_finds_every_difference(database: Database, data_dir: DataDir, ha
         os.utime(stray, (time.time() - 120,) * 2)
     if harm != "orphan":
         with pytest.raises(AttachmentGone):
-            attachments.content(database, found)
+            attachments.exact(database.data_dir, found.sha256)
     assert len(verify(database, Media(data_dir.media), Spool(data_dir.spool)).problems) == 1
 
 

@@ -14,10 +14,10 @@ from store.chats import conversations
 from store.core.database import Database, rows, scalar
 from store.embeddings import vectors
 from store.embeddings.knn import RetrievalQuery
-from store.memory import documents, observation_writer, search
-from store.memory.backfill import backfill
+from store.memory import observation_writer, retrievers, search
 from store.memory.documents import get_prompts, get_sessions, parse_id
 from store.memory.entries import MEMORY_WINDOW_MS, RECORD_TYPES, MemoryFilters
+from store.memory.observation_writer import backfill
 from store.memory.observations import Fact
 from store.memory.search import MemoryPage
 from tests.factories import CASES, NOON_MS
@@ -48,7 +48,7 @@ def embed(database: Database) -> None:
     """Give every document that waits its vector."""
     vectors.activate_model(database, MODEL, len(SYNONYMS) + 1)
     waiting = vectors.missing(database, "document", MODEL, 1_000)
-    texts = documents.texts(database, waiting)
+    texts = retrievers.texts(database, retrievers.DOCUMENTS, waiting)
     with database.write() as connection:
         for number in waiting:
             vector = vectors.quantize(meaning(texts[number])[None])[0]

@@ -13,7 +13,7 @@ from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames import tags
 from store.frames.media import Media
-from store.memory import daily_summaries
+from store.memory import daily_summaries, retrievers
 from store.sources import entities, fact_curation
 from store.sources.entities import Provenance
 from store.sources.fact_curation import CannotMerge
@@ -190,7 +190,7 @@ def test_new_text_of_a_day_replaces_the_old_one(database: Database) -> None:
         with database.write() as connection:
             number = daily_summaries.put(connection, date(2026, 11, 20), "UTC", 0, DAY_MS, text, "rule", 1)
     assert (days_with(database, "first"), days_with(database, "second")) == (0, 1)
-    assert daily_summaries.texts(database, [number, 99]) == {number: "second words"}
+    assert retrievers.texts(database, retrievers.DAYS, [number, 99]) == {number: "second words"}
     with database.write() as connection:
         with pytest.raises(ValueError, match="needs a text"):
             daily_summaries.put(connection, date(2026, 11, 21), "UTC", 0, 1, " ", "rule", 1)

@@ -39,9 +39,8 @@ def embed(database: Database, corpus: Corpus = retrievers.MESSAGES) -> FakeEmbed
     """Vectors for everything that waits for some."""
     embedder = FakeEmbedder()
     vectors.activate_model(database, embedder.name, embedder.dimension)
-    texts = {"message": messages.texts, "day": daily_summaries.texts}[corpus.kind]
     for number in vectors.missing(database, corpus.kind, embedder.name, 10_000):
-        text = texts(database, [number])[number]
+        text = retrievers.texts(database, corpus, [number])[number]
         [vector] = quantize(embedder.embed([text]))
         with database.write() as connection:
             vectors.add(connection, corpus.kind, number, embedder.name, [(0, len(text), vector)])

@@ -12,6 +12,7 @@ from store.core import preferences
 from store.core.database import Database, rows, scalar
 from store.core.errors import NotFound
 from store.embeddings import vectors
+from store.memory import retrievers
 from store.sources import calendars, entities, imports, locations, messages
 from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
@@ -104,7 +105,7 @@ def test_text_with_nul_and_half_a_surrogate_is_stored(database: Database) -> Non
 def test_messages_wait_for_their_vectors_until_they_go(database: Database) -> None:
     put_messages(database, [message("hello")])
     [found] = messages.browse(database)
-    assert messages.texts(database, [found.id, 99]) == {found.id: "hello"}
+    assert retrievers.texts(database, retrievers.MESSAGES, [found.id, 99]) == {found.id: "hello"}
     assert vectors.count_missing(database) == 1
     imports.delete(database, "messages")
     assert (vectors.count_missing(database), indexed(database)) == (0, 0)
