@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import apsw
@@ -92,26 +92,37 @@ def _types(kind: type) -> tuple[Any, ...]:
 
 
 def _reader(hint: Any) -> Callable[[Any], Any] | None:
+    made = _maker(hint)
+    kind = next((each for each in get_args(hint) if each is not NoneType), hint) if _is_union(hint) else hint
+    if made is None or not (get_origin(kind) in (tuple, dict, Mapping) or is_dataclass(kind)):
+        return made
+    return lambda text: None if text is None else made(json.loads(text))
+
+
+def _is_union(hint: Any) -> bool:
+    return get_origin(hint) is UnionType
+
+
+def _maker(hint: Any) -> Callable[[Any], Any] | None:
+    """What makes a value of what JSON or SQLite has instead; None where it is the same."""
     if hint is bool:
         return bool
-    if get_origin(hint) is UnionType:
-        read = next(filter(None, map(_reader, get_args(hint))), None)
-        return read and (lambda value: None if value is None else read(value))
-    if get_origin(hint) in (tuple, dict, Mapping) or is_dataclass(hint):
-        return lambda text: _of_json(hint, json.loads(text))
+    if _is_union(hint):
+        given = next(filter(None, map(_maker, get_args(hint))), None)
+        return given and (lambda value: None if value is None else given(value))
+    if is_dataclass(hint):
+        parts = [_maker(each) for each in _types(hint)]  # type: ignore[arg-type]  # a class of them
+        return lambda values: hint(*(_made(*part) for part in zip(parts, values, strict=False)))  # type: ignore[operator]
+    if get_origin(hint) in (dict, Mapping):
+        key, inner = get_args(hint)
+        made, name = _maker(inner), int if key is int else str
+        return lambda value: {name(each): _made(made, what) for each, what in value.items()}
+    if get_origin(hint) is tuple:
+        inner, *rest = get_args(hint)
+        made = _maker(inner) if rest == [...] else None
+        return lambda value: tuple(_made(made, each) for each in value)
     return None
 
 
-def _of_json(hint: Any, value: Any) -> Any:
-    if is_dataclass(hint):
-        parts = zip(_types(hint), value, strict=False)  # type: ignore[arg-type]  # a class of them
-        return hint(*(_of_json(each, part) for each, part in parts))  # type: ignore[operator]
-    if get_origin(hint) in (dict, Mapping):
-        key, inner = get_args(hint)
-        return {int(name) if key is int else name: _of_json(inner, each) for name, each in value.items()}
-    if hint in (bool, bool | None):
-        return None if value is None else bool(value)
-    if get_origin(hint) is not tuple:
-        return value
-    inner, *rest = get_args(hint)
-    return tuple(_of_json(inner, each) if rest == [...] else each for each in value)
+def _made(made: Callable[[Any], Any] | None, value: Any) -> Any:
+    return made(value) if made else value

@@ -218,9 +218,9 @@ def _judged(
         index.forget(missing)
     if not found:
         return []
-    packed = np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(len(found), -1)
-    lengths = np.linalg.norm(packed.astype(np.float32), axis=1, keepdims=True)
-    units = packed.astype(np.float32) / lengths
+    packed = np.frombuffer(b"".join(row[4] for row in found), np.int8)
+    units = packed.reshape(len(found), -1).astype(np.float32)
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
     numbers = np.array([row[0] for row in found])
     asked = np.asarray(query, np.float32)
     cosines = units @ asked

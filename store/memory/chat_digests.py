@@ -171,17 +171,16 @@ def by_name(database: Database) -> dict[str, list[str]]:
         N_("Chats"): database.column(_SUMMARISED),
         N_("Topics"): database.column("select title from user_topic_summaries order by title"),
         N_("People and things"): database.column("select name from entities order by name"),
-        N_("Facts"): database.column(
-            """
-            select s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value)
-            from facts f
-            join entities s on s.id = f.subject_id
-            left join entities o on o.id = f.object_entity_id
-            order by 1
-            """
-        ),
+        N_("Facts"): database.column(f"select {FACT} from facts f {OF_WHOM} order by 1"),
     }
 
+
+FACT = "s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value)"
+OF_WHOM = """
+join entities s on s.id = f.subject_id
+left join entities o on o.id = f.object_entity_id
+"""
+"""SQL: what a fact ``f`` says, and whom it names."""
 
 _SUMMARISED = """
 select distinct c.title

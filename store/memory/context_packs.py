@@ -15,7 +15,7 @@ import apsw
 from store.core.database import Database
 from store.core.records import add_new, columns, insert, load
 from store.core.records import put as put_row
-from store.memory import chat_sessions, chat_summaries
+from store.memory import chat_digests, chat_sessions, chat_summaries
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +79,16 @@ where t.conversation_id = :chat and t.n = :n
 order by c.id desc
 """
 # Of whom a fact was told, the name alone is no more.
-_TOLD_FACTS = """
+_TOLD_FACTS = f"""
 with used as (
     select u.kind, u.thing_id
     from turns t join knowledge_uses u on u.turn_id = t.id
     where t.conversation_id = :chat and t.n = :n
 )
-select s.id, s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value)
+select s.id, {chat_digests.FACT}
 from used
 join facts f on used.kind = 'fact' and f.id = used.thing_id
-join entities s on s.id = f.subject_id
-left join entities o on o.id = f.object_entity_id
+{chat_digests.OF_WHOM}
 union all
 select e.id, e.name || iif(e.description = '', '', ': ' || e.description)
 from used

@@ -8,7 +8,6 @@ written anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,19 +71,13 @@ def between(database: Database, start_ms: int, end_ms: int, until_ms: int) -> li
 
 def _hour(database: Database, hour: int, start_ms: int, end_ms: int) -> Hour:
     told = observations.of_hour(database, hour)
-    points = points_of(told)
-    source: Source = "none" if not points else "rule"
-    if any(one.source == "model" for one in told):
-        source = "model"
+    worded = [one for one in told if one.title or one.narrative]
+    longest = sorted(worded, key=lambda one: -one.active_ms)[:MAX_POINTS]
+    points = [_point(one) for one in sorted(longest, key=lambda one: (one.start_ms, one.id))]
+    is_model = any(one.source == "model" for one in told)
+    source: Source = "model" if is_model else "rule" if points else "none"
     error = max((one.refine_error for one in told if one.refine_error), default=None)
     return Hour(hour, source, tuple(point for point in points if start_ms <= point.at_ms < end_ms), error)
-
-
-def points_of(told: Sequence[Observation]) -> tuple[Point, ...]:
-    """What the observations of an hour say, in the order of time."""
-    worded = [o for o in told if o.title or o.narrative]
-    longest = sorted(worded, key=lambda o: -o.active_ms)[:MAX_POINTS]
-    return tuple(_point(o) for o in sorted(longest, key=lambda o: (o.start_ms, o.id)))
 
 
 def _point(observation: Observation) -> Point:

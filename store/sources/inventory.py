@@ -77,17 +77,9 @@ limit :limit
 # Whether a source has anything at all: the probe behind the gates of tools.
 
 Source = Literal[
-    "daily_summaries",
-    "calendar_events",
-    "location_points",
-    "text_messages",
-    "facts",
-    "places",
-    "entities",
-    "frame_tags",
-    "observations",
-    "session_summaries",
-]
+    "daily_summaries", "calendar_events", "location_points", "text_messages", "facts", "places", "entities",
+    "frame_tags", "observations", "session_summaries",
+]  # fmt: skip
 
 
 def is_present(database: Database, source: Source) -> bool:
