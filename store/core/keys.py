@@ -157,7 +157,10 @@ def unlock(home: Path, lock: Lock) -> bytes:
     """The key of a home; once in the life of a program. Raises `HomeLocked`."""
     with _unlocking:
         if lock.id not in _known:
-            _known[lock.id] = _handed() or _unlocked(home, lock)
+            # Taken out of the environment: no program that this one starts is handed the key by accident.
+            is_handed = os.environ.pop(HANDED, "") == "stdin"
+            handed = bytes.fromhex(sys.stdin.buffer.readline().decode()) if is_handed else b""
+            _known[lock.id] = handed or _unlocked(home, lock)
         return _known[lock.id]
 
 
@@ -181,12 +184,6 @@ def forget(lock: Lock) -> None:
             _in_keyring("delete_password", lock.id)
 
 
-def _handed() -> bytes | None:
-    if os.environ.pop(HANDED, "") != "stdin":
-        return None
-    return bytes.fromhex(sys.stdin.buffer.readline().decode())
-
-
 def _unlocked(home: Path, lock: Lock) -> bytes:
     salt, tried = bytes.fromhex(lock.salt), False
     for wrapping in _wrappings(home, lock, salt):
@@ -205,8 +202,9 @@ def _wrappings(home: Path, lock: Lock, salt: bytes) -> Iterator[bytes]:
     if given := os.environ.get(PASSPHRASE):
         yield _stretched(given, salt)
         return
-    if lock.in_keyring and (kept := _remembered(lock.id)):
-        yield kept
+    with suppress(_KeyringFailed):  # a person may still be there
+        if lock.in_keyring and (kept := _in_keyring("get_password", lock.id)):
+            yield bytes.fromhex(kept)
     if sys.stdin is not None and sys.stdin.isatty():
         for _ in range(_TRIES):
             yield _stretched(getpass.getpass(f"Passphrase of {home}: "), salt)
@@ -245,9 +243,3 @@ def _in_keyring(call: str, *words: str) -> str | None:
     except KeyringError as error:
         raise _KeyringFailed(f"the keyring could not keep the key: {error}") from error
     return answer
-
-
-def _remembered(lock_id: str) -> bytes | None:
-    with suppress(_KeyringFailed):  # a person may still be there
-        return bytes.fromhex(_in_keyring("get_password", lock_id) or "") or None
-    return None

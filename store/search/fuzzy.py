@@ -60,18 +60,15 @@ def readings(connection: apsw.Connection, asked: Query) -> Iterator[tuple[MatchK
 
 def variants(word: str, exchanges: int | None = None) -> Iterator[str]:
     """What `word` may have been read as, the likeliest (one exchange) first, without itself."""
-    seen = {word}
-    found = [word]
-    for _ in range(_exchanges(word) if exchanges is None else exchanges):
+    seen, found = {word}, [word]
+    if exchanges is None:
+        exchanges = 0 if len(word) < 3 else 1 if len(word) < 6 else 2
+    for _ in range(exchanges):
         found = [changed for each in found for changed in _exchanged(each)]
         for each in found:
             if each not in seen:
                 seen.add(each)
                 yield each
-
-
-def _exchanges(word: str) -> int:
-    return 0 if len(word) < 3 else 1 if len(word) < 6 else 2
 
 
 def _exchanged(word: str) -> Iterator[str]:

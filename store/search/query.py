@@ -138,9 +138,7 @@ def _distance(digits: str | None) -> int:
 
 def _all_words(text: str) -> Node | None:
     """Everything as words and phrases, operators included."""
-    found: list[Node] = []
-    for lexeme in _LEXEME.finditer(text):
-        found.extend(_words_of(lexeme))
+    found = [word for lexeme in _LEXEME.finditer(text) for word in _words_of(lexeme)]
     return And(tuple(found[:MAX_QUERY_WORDS])) if found else None
 
 
