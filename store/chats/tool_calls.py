@@ -181,18 +181,20 @@ def deny(database: Database, number: int, now_ms: int) -> ToolCall:
 def expire(database: Database, now_ms: int, turn_id: int | None = None) -> int:
     """Close waiting calls whose time is up; with `turn_id` every open call of that turn, which is over."""
     if turn_id is not None:
-        return expire_all(database, now_ms, "turn_id = :turn", turn=turn_id)
+        return expire_all(database, now_ms, turn_id)
     with database.write() as connection:
-        return _expire(connection, "expires_ms <= :now", {}, now_ms)
+        return _expire(connection, "expires_ms <= :now", {"now": now_ms})
 
 
-def expire_all(database: Database, now_ms: int, condition: str = "1", **values: int) -> int:
-    """At the start of the web app: no decision is awaited any more, and nothing runs. Counts what waited."""
+def expire_all(database: Database, now_ms: int, turn_id: int | None = None) -> int:
+    """At the start of the web app: no decision is awaited any more, and nothing runs, be it of one turn.
+    Counts what waited.
+    """
+    condition, values = "(:turn is null or turn_id = :turn)", {"now": now_ms, "turn": turn_id}
     with database.write() as connection:
         sql = "update tool_calls set state = 'failed', error = 'interrupted', finished_ms = :now"
-        which = f"where state in ('approved', 'executing') and {condition}"
-        connection.execute(f"{sql} {which}", {**values, "now": now_ms})
-        return _expire(connection, condition, values, now_ms)
+        connection.execute(f"{sql} where state in ('approved', 'executing') and {condition}", values)
+        return _expire(connection, condition, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +209,11 @@ class ToolEvent:
     duration_ms: int | None = None
 
 
-def _expire(connection: apsw.Connection, condition: str, values: dict[str, int], now_ms: int) -> int:
+def _expire(connection: apsw.Connection, condition: str, values: Mapping[str, Any]) -> int:
     which = f"state = 'pending' and expires_ms is not null and {condition}"
-    found = rows(connection, f"select id, tool from tool_calls where {which}", {**values, "now": now_ms})
+    found = rows(connection, f"select id, tool from tool_calls where {which}", values)
     for number, tool in found:
-        lapse(connection, number, tool, now_ms)
+        lapse(connection, number, tool, values["now"])
     return len(found)
 
 
