@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-import apsw
+from peewee import IntegrityError
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
@@ -83,7 +83,7 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
             attached=[file.id for file in plan.attached.own],
             last_deletion_id=plan.last_deletion_id,
         )
-    except apsw.ConstraintError as error:
+    except IntegrityError as error:
         raise UnknownChat(chat_id) from error
     except NotFound as error:
         if plan.chat_id is None:

@@ -15,6 +15,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 import apsw
+from peewee import fn
 
 from store.chats import attachments, records
 from store.chats.personas import Persona
@@ -22,12 +23,15 @@ from store.chats.records import (
     Anchor,
     AnchoredChat,
     Chat,
+    Conversation,
+    Message,
     StoredEvidence,
     StoredMessage,
     StoredTurn,
+    Turn,
 )
 from store.core import copies, tombstones
-from store.core.database import Database, change, rows, scalar
+from store.core.database import Database, change, scalar
 from store.core.errors import Outdated
 from store.core.records import columns, insert, put
 from store.core.tokenizer import estimate_tokens
@@ -53,20 +57,22 @@ def create(
     `identity` becomes the first message of the transcript: as whom the model was asked to speak. Raises
     `apsw.ConstraintError` when the frame that it is about has gone.
     """
+    query = Conversation.insert(title=title_of(title), created_ms=now_ms, updated_ms=now_ms)
     with database.write() as connection:
-        values = {"title": title_of(title), "created_ms": now_ms, "updated_ms": now_ms}
-        chat_id = insert(connection, "conversations", **values)
+        chat_id = int(query.execute(database.peewee))
         if anchored:
             records.bind_anchor(connection, chat_id, anchored)
         if identity:
-            _say(connection, chat_id, 1, "system", identity, now_ms)
+            _say(database, chat_id, 1, "system", identity, now_ms)
     return chat_id
 
 
 def identity(database: Database, chat_id: int) -> str:
     """As whom the model speaks in a chat: its first message where that is the system's, else ''."""
-    first = next(iter(messages(database, chat_id, limit=1)), None)
-    return first.content if first is not None and first.role == "system" else ""
+    first = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
+    with database.read():
+        row = first.first(database.peewee)
+    return row.content if row is not None and row.role == "system" else ""
 
 
 def title_of(message: str) -> str:
@@ -87,7 +93,7 @@ def get(database: Database, chat_id: int) -> Chat | None:
 def delete(database: Database, chat_id: int) -> bool:
     """Remove a chat with its messages, turns, evidence and attached files; False when there is none."""
     with database.write() as connection:
-        removed = change(connection, "delete from conversations where id = ?", (chat_id,)) > 0
+        removed = Conversation.delete().where(Conversation.id == chat_id).execute(database.peewee)
         if removed:
             # A topic is called by the words of its chats; so is one that was dismissed.
             connection.execute(
@@ -98,15 +104,15 @@ def delete(database: Database, chat_id: int) -> bool:
         attachments.empty_trash(database)
         copies.drop_outdated(database)
         database.checkpoint()
-    return removed
+    return bool(removed)
 
 
-def messages(database: Database, chat_id: int, limit: int = -1) -> list[StoredMessage]:
-    """The transcript as stored, in order; the first `limit` messages of it, -1 for all."""
-    sql = f"""
-        select {columns(StoredMessage)} from messages where conversation_id = ? order by turn, id limit ?
-        """
-    return database.records(StoredMessage, sql, (chat_id, limit))
+def messages(database: Database, chat_id: int) -> list[StoredMessage]:
+    """The transcript as stored, in order."""
+    query = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
+    with database.read():
+        found = query.execute(database.peewee)
+        return [StoredMessage(row.turn, row.role, row.content, row.created_ms) for row in found]
 
 
 # -- turns --------------------------------------------------------------------------------
@@ -137,24 +143,24 @@ def add_turn(
     is, to ask the same again. `attached` are ids of files that the question brings. `last_deletion_id` is the
     newest tombstone of before anything was looked up, where that was before now.
 
-    Raises `apsw.ConstraintError` when the chat has gone, `NotFound` when a file has.
+    Raises `peewee.IntegrityError` when the chat has gone, `NotFound` when a file has.
     """
     with database.write() as connection:
-        last = "select coalesce(max(n), 0) from turns where conversation_id = ?"
-        n = int(scalar(connection, last, (chat_id,))) + 1
+        last = Turn.select(fn.max(Turn.n)).where(Turn.conversation_id == chat_id)
+        n = (last.scalar(database.peewee) or 0) + 1
         told: dict[str, Any] = {
             "n": n, "mode": mode, "model": model, "status": "running", "question": question, "answer_md": "",
             "start_ms": start_ms, "end_ms": end_ms, "timezone": timezone, "created_ms": now_ms,
         }  # fmt: skip
-        turn_id = insert(
-            connection, "turns", **told, conversation_id=chat_id, payload="{}", style_note=style_note,
+        turn_id = Turn.insert(
+            **told, conversation_id=chat_id, payload="{}", style_note=style_note,
             persona_id=persona.id if persona else None, persona_version=persona.version if persona else None,
             given=_json(dict(given or {})),
             last_deletion_id=tombstones.newest(connection) if last_deletion_id is None else last_deletion_id,
-        )  # fmt: skip
-        _say(connection, chat_id, n, "user", question, now_ms, _of_chat(connection, session_id, chat_id))
+        ).execute(database.peewee)  # fmt: skip
+        _say(database, chat_id, n, "user", question, now_ms, _of_chat(connection, session_id, chat_id))
         attachments.claim(connection, attached, chat_id, n, now_ms)
-    return StoredTurn(id=turn_id, chat_id=chat_id, payload={}, given=dict(given or {}), **told)
+    return StoredTurn(id=int(turn_id), chat_id=chat_id, payload={}, given=dict(given or {}), **told)
 
 
 def finish_turn(
@@ -177,8 +183,8 @@ def finish_turn(
         is_there = "select 1 from frames where id = ?"
         kept = [item if scalar(connection, is_there, (item.frame_id,)) else blank(item) for item in evidence]
         status = "failed" if is_failed or now_ms is None else "done"
-        sql = "update turns set status = ?, answer_md = ?, payload = ? where id = ?"
-        if not change(connection, sql, (status, answer_md, _json(payload), turn_id)):
+        changes = Turn.update(status=status, answer_md=answer_md, payload=_json(payload))
+        if not changes.where(Turn.id == turn_id).execute(database.peewee):
             return  # deleted while it was answered
         for item in kept:
             stored = {each.name: getattr(item, each.name) for each in fields(StoredEvidence)}
@@ -186,20 +192,14 @@ def finish_turn(
         _note_newer_readings(connection, turn_id)
         if now_ms is None:
             return
-        [(chat_id, n, session_id)] = rows(connection, _ASKED, (turn_id,))
-        _say(connection, chat_id, n, "assistant", answer_md, now_ms, session_id)
+        row = Turn.select().where(Turn.id == turn_id).first(database.peewee)
+        of_turn = (Message.conversation_id == row.conversation_id) & (Message.turn == row.n)
+        said = Message.select().where(of_turn & (Message.role == "user")).first(database.peewee)
+        session_id = said.session_id if said else None
+        _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms, session_id)
         is_cited_gone = any(item.state == "deleted" and item.n is not None for item in kept)
         if is_cited_gone or not is_current(connection, turn_id):
             redact_answer(connection, turn_id)
-
-
-_ASKED = """
-select t.conversation_id, t.n, (
-    select m.session_id from messages m
-    where m.conversation_id = t.conversation_id and m.turn = t.n and m.role = 'user'
-)
-from turns t where t.id = ?
-"""
 
 
 def says(connection: apsw.Connection, turn_id: int, answer_md: str) -> bool:
@@ -248,8 +248,9 @@ def renew(connection: apsw.Connection, turn_id: int) -> None:
 
 def fail_interrupted(database: Database, payload: dict[str, Any]) -> int:
     """At the start of the web app: no turn of a former process is running any more."""
-    sql = "update turns set status = 'failed', payload = ? where status = 'running'"
-    return database.change(sql, (_json(payload),))
+    query = Turn.update(status="failed", payload=_json(payload)).where(Turn.status == "running")
+    with database.write():
+        return int(query.execute(database.peewee))
 
 
 def turn(database: Database, chat_id: int, n: int) -> StoredTurn | None:
@@ -342,7 +343,7 @@ def _of_chat(connection: apsw.Connection, session_id: int | None, chat_id: int) 
 
 
 def _say(
-    connection: apsw.Connection,
+    database: Database,
     chat_id: int,
     n: int,
     role: str,
@@ -350,11 +351,11 @@ def _say(
     now_ms: int,
     session_id: int | None = None,
 ) -> None:
-    insert(
-        connection, "messages", conversation_id=chat_id, turn=n, role=role, content=content,
-        created_ms=now_ms, session_id=session_id, tokens=estimate_tokens(content),
-    )  # fmt: skip
-    connection.execute("update conversations set updated_ms = ? where id = ?", (now_ms, chat_id))
+    Message.insert(
+        conversation_id=chat_id, turn=n, role=role, content=content, created_ms=now_ms,
+        session_id=session_id, tokens=estimate_tokens(content),
+    ).execute(database.peewee)  # fmt: skip
+    Conversation.update(updated_ms=now_ms).where(Conversation.id == chat_id).execute(database.peewee)
 
 
 def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:

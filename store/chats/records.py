@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import apsw
+from peewee import IntegerField, Model, TextField
 
 from store.core.database import Database
 from store.core.records import insert
@@ -78,6 +79,63 @@ class StoredTurn:
     created_ms: int
     evidence: tuple[StoredEvidence, ...] = field(default=())
     given: dict[str, Any] = field(default_factory=dict)
+
+
+# -- rows -------------------------------------------------------------------------------------
+# Not bound to a database: a query runs on the one it is handed, ``query.execute(database.peewee)``.
+
+
+class Conversation(Model):
+    id = IntegerField(primary_key=True)
+    title = TextField()
+    created_ms = IntegerField()
+    updated_ms = IntegerField()
+    without_context = IntegerField(default=0)
+
+    class Meta:
+        table_name = "conversations"
+
+
+class Message(Model):
+    """One message of a transcript, as stored."""
+
+    id = IntegerField(primary_key=True)
+    conversation_id = IntegerField()
+    turn = IntegerField()
+    role = TextField()
+    content = TextField()
+    created_ms = IntegerField()
+    session_id = IntegerField(null=True)
+    tokens = IntegerField(null=True)
+
+    class Meta:
+        table_name = "messages"
+
+
+class Turn(Model):
+    """One question and its answer, with everything needed to show it again."""
+
+    id = IntegerField(primary_key=True)
+    conversation_id = IntegerField()
+    n = IntegerField()
+    mode = TextField()
+    model = TextField()
+    status = TextField()
+    question = TextField()
+    answer_md = TextField()
+    start_ms = IntegerField(null=True)
+    end_ms = IntegerField(null=True)
+    timezone = TextField()
+    payload = TextField()
+    created_ms = IntegerField()
+    persona_id = IntegerField(null=True)
+    persona_version = IntegerField(null=True)
+    style_note = TextField()
+    given = TextField()
+    last_deletion_id = IntegerField()
+
+    class Meta:
+        table_name = "turns"
 
 
 # -- anchors ------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The one way to the SQLite database.
 
-apsw is the one SQLite library in the process (two on one file can corrupt it,
-https://www.sqlite.org/howtocorrupt.html). Each thread has its own connection; reads
+Peewee rides on apsw, so that there is one SQLite library in the process (two on one file can
+corrupt it, https://www.sqlite.org/howtocorrupt.html). Each thread has its own connection; reads
 see a snapshot, writes are immediate, and "busy" is translated in one place.
 
     store = open_database(data_dir)
@@ -27,6 +27,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
+from peewee import DatabaseError, OperationalError
+from playhouse.apsw_ext import APSWDatabase
 
 from store.core import cipher, keys, records, tokenizer
 from store.core.errors import Abandoned, DatabaseDamaged, DeadlineExceeded, StoreBusy
@@ -49,25 +51,31 @@ _CACHED_BYTES = 32_000_000
 _ASK_EVERY_S = 0.02
 
 
-def _connected(path: str, key: str | None) -> apsw.Connection:
-    """A connection with our tokenizer and pragmas."""
-    connection = apsw.Connection(path)
-    cipher.unlock(connection, key)
-    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    connection.execute(
-        """
-        pragma journal_mode = wal;
-        pragma synchronous = full;
-        pragma foreign_keys = on;
-        pragma recursive_triggers = on;
-        pragma secure_delete = on;
-        pragma cache_size = -8000;
-        pragma temp_store = memory;
-        """
-    ).fetchall()
-    # After a statement that reads the file: what is no database is then told as such.
-    tokenizer.register(connection)
-    return connection
+class _Peewee(APSWDatabase):  # type: ignore[misc]  # peewee is untyped
+    """Peewee's APSW database with our tokenizer and pragmas on every connection."""
+
+    def __init__(self, path: str, key: str | None, **options: Any) -> None:
+        super().__init__(path, **options)
+        self._key = key
+
+    def _connect(self) -> apsw.Connection:
+        connection: apsw.Connection = super()._connect()
+        cipher.unlock(connection, self._key)
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.execute(
+            """
+            pragma journal_mode = wal;
+            pragma synchronous = full;
+            pragma foreign_keys = on;
+            pragma recursive_triggers = on;
+            pragma secure_delete = on;
+            pragma cache_size = -8000;
+            pragma temp_store = memory;
+            """
+        ).fetchall()
+        # After a statement that reads the file: what is no database is then told as such.
+        tokenizer.register(connection)
+        return connection
 
 
 class _Limit:
@@ -98,18 +106,18 @@ class Database:
 
     def __init__(self, data_dir: DataDir) -> None:
         self.data_dir = data_dir
-        self._key = keys.box_of(data_dir.home).database_key
+        key = keys.box_of(data_dir.home).database_key
         apsw.soft_heap_limit(_CACHED_BYTES)
+        self.peewee = _Peewee(str(data_dir.database), key, lock_type="IMMEDIATE", thread_safe=True)
         # Writers of this process queue here instead of spinning on SQLite's lock.
         self._writing = threading.Lock()
         self._local = threading.local()
 
     def connection(self) -> apsw.Connection:
         """This thread's raw connection."""
-        known: apsw.Connection | None = getattr(self._local, "connection", None)
-        if known is None:
-            known = self._local.connection = _connected(str(self.data_dir.database), self._key)
-        return known
+        self.peewee.connect(reuse_if_open=True)
+        connection: apsw.Connection = self.peewee.connection()
+        return connection
 
     @contextmanager
     def read(self, deadline_s: float | None = None) -> Iterator[apsw.Connection]:
@@ -256,15 +264,13 @@ class Database:
 
     def close_thread(self) -> None:
         """Close the calling thread's connection."""
-        known: apsw.Connection | None = getattr(self._local, "connection", None)
-        if known is not None:
-            self._local.connection = None
-            known.close()
+        if not self.peewee.is_closed():
+            self.peewee.close()
 
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """What SQLite says of a lock, a disk, a deadline and damage; callers see ours."""
+    """Busy, interrupted and damaged have two faces, peewee's and apsw's; callers see ours."""
     try:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
@@ -276,6 +282,18 @@ def _translated() -> Iterator[None]:
         raise DeadlineExceeded("the read ran into its deadline") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise DatabaseDamaged(str(error)) from error
+    except OperationalError as error:
+        if "locked" in str(error):
+            raise StoreBusy(str(error)) from error
+        if "interrupt" in str(error):
+            raise DeadlineExceeded("the read ran into its deadline") from error
+        if "unable to open" in str(error):
+            raise OSError(errno.EIO, str(error)) from error
+        raise
+    except DatabaseError as error:
+        if "not a database" in str(error) or "malformed" in str(error):
+            raise DatabaseDamaged(str(error)) from error
+        raise
 
 
 def open_database(data_dir: DataDir) -> Database:

@@ -123,7 +123,7 @@ def test_capture_loads_no_keyboard_clipboard_sound_or_model_library() -> None:
     """In a fresh process, with everything X11 needs imported."""
     code = (
         "import sys, capture.__main__, capture.screens.x11, capture.windows.x11;"
-        "bad = {'pynput', 'keyboard', 'pyperclip', 'sounddevice', 'pyaudio', 'apsw', 'flask',"
+        "bad = {'pynput', 'keyboard', 'pyperclip', 'sounddevice', 'pyaudio', 'apsw', 'peewee', 'flask',"
         " 'tesserocr', 'httpx2', 'av'} & set(sys.modules); print(sorted(bad))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import apsw
 import pytest
+from peewee import IntegrityError
 
 from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
@@ -104,7 +104,7 @@ def test_turn_of_a_former_process_is_not_running_any_more(database: Database) ->
 
 
 def test_question_to_a_deleted_chat_is_refused(database: Database) -> None:
-    with pytest.raises(apsw.ConstraintError):
+    with pytest.raises(IntegrityError):
         ask(database, 7)
     with database.read() as connection:
         assert rows(connection, "select * from messages") == []

@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from store.chats import conversations
+from store.chats.records import Conversation
 from store.core import database as store_database
 from store.core.database import Database, open_database, rows, scalar
 from store.core.errors import DatabaseDamaged, DeadlineExceeded, SettingsError, StoreBusy
@@ -125,6 +126,13 @@ def test_a_write_at_once_without_a_connection_keeps_nobody_from_writing(
             pass
     with database.write_at_once():  # raises `StoreBusy` while anybody else writes
         pass
+
+
+def test_peewee_joins_the_transaction_it_finds(database: Database) -> None:
+    with pytest.raises(KeyError), database.write():
+        Conversation.insert(title="a", created_ms=1, updated_ms=1).execute(database.peewee)
+        raise KeyError
+    assert scalar(database.connection(), "select count(*) from conversations") == 0
 
 
 def test_lock_held_by_another_process_is_store_busy(
