@@ -66,13 +66,14 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
         others = [] if _is_mention(text, row[at]) else [each for each in times if each != at]
         unread = _unread(row, at, others)
         return Refusal(text[slice(*unread)], "unread", (found,)) if unread else found
-    for outcome in outcomes.values():
-        assert isinstance(outcome, Refusal)
-        return replace(outcome, problem="unread") if outcome.problem == "unrecognised" else outcome
-    repeated = (at for at, piece in enumerate(row) if piece.kind == "%" and not _tells_of_noun(row, at))
-    for at in repeated:
-        return Refusal(text[row[at].start : row[at].end], "unread")
-    return None
+    repeated = (
+        Refusal(text[piece.start : piece.end], "unread")
+        for at, piece in enumerate(row)
+        if piece.kind == "%" and not _tells_of_noun(row, at)
+    )
+    first = next(iter([*outcomes.values(), *repeated]), None)
+    is_unread = isinstance(first, Refusal) and first.problem == "unrecognised"
+    return replace(first, problem="unread") if is_unread else first
 
 
 @lru_cache(maxsize=16)
@@ -83,12 +84,10 @@ def _composed(text: str) -> tuple[Piece, ...]:
 
 def widened(found: Found, calendar: Calendar) -> Found:
     """A moment as the range around it; anything else as it is."""
-    also = tuple(widened(each, calendar) for each in found.also)
-    further = tuple(widened(each, calendar) for each in found.further)
-    if found.at_ms is None:
-        return replace(found, also=also, further=further)
-    start_ms, end_ms = found.at_ms - MOMENT_MARGIN_MS, found.at_ms + MOMENT_MARGIN_MS
-    end_ms = min(end_ms, calendar.ends_ms)
+    also, further = (tuple(widened(one, calendar) for one in each) for each in (found.also, found.further))
+    start_ms, end_ms = found.start_ms, found.end_ms
+    if found.at_ms is not None:
+        start_ms, end_ms = start_ms - MOMENT_MARGIN_MS, min(end_ms + MOMENT_MARGIN_MS, calendar.ends_ms)
     return replace(found, start_ms=start_ms, end_ms=end_ms, at_ms=None, also=also, further=further)
 
 

@@ -58,6 +58,11 @@ class Clock:
     is_bare: bool = False
     is_midnight: bool = False  # the one before as a start, the one behind as an end
 
+    @property
+    def at(self) -> int:
+        """In minutes after midnight, as it is written."""
+        return self.hour * 60 + self.minute
+
 
 @dataclass(frozen=True, slots=True)
 class Date:
