@@ -1,7 +1,7 @@
 """From a text to the pieces that the grammar of times composes: words, numbers and their shapes.
 
 A text is read with the words of one language in Latin letters, the one that most of its words belong
-to, and with those of Chinese and Japanese. What is no word of time becomes a piece as well, so that
+to, and with those of Chinese, Japanese and Korean. What is no word of time becomes a piece as well, so that
 nothing is skipped silently. Linear in the length of the text.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from assistant.language import small_words
@@ -28,7 +28,6 @@ from assistant.language.time_tables import (
     latin,
     others,
     plain,
-    words_of,
 )
 
 
@@ -47,7 +46,7 @@ def pieces_of(text: str) -> list[Piece]:
     return list(_Lexer(text).pieces())
 
 
-_HAN_RUN = "\u3040-\u30ff\u3400-\u9fff々〇"
+_HAN_RUN = "\u3040-\u30ff\u3400-\u9fff々〇\uac00-\ud7a3"
 _END = rf"\s,、&;!?。…()\[\]|~〜\"“”«»《》「」{_HAN_RUN}"
 _CHUNK = re.compile(
     rf"(?P<han>[{_HAN_RUN}]+)"
@@ -83,6 +82,7 @@ _HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百]+")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)")
 _GLUED = re.compile(r"(\d{1,4})-?([a-z']+)")
 _HAN = re.compile(f"[{_HAN_RUN}]")
+_HANGUL = re.compile("[\uac00-\ud7a3]+")
 _LETTER = re.compile("[a-z]")
 _TELLING_TIME = frozenset("DRtWMCUk!")
 _WORDS = re.compile(rf"[^\W\d_{_HAN_RUN}]+(?:-[^\W\d_{_HAN_RUN}]+)*")
@@ -217,7 +217,10 @@ class _Lexer:
                 made.append(Piece(*entry[:2], chunk.start() + at, chunk.start() + end, is_weak))
                 unknown = end
             at = end
-        return [*made, Piece("x", None, chunk.start() + unknown, chunk.end())] if unknown < at else made
+        made += [Piece("x", None, chunk.start() + unknown, chunk.end())] if unknown < at else []
+        # A word in Hangul is read whole, with its particles: the sign for a day is in many others.
+        is_word = len(made) > 1 and _HANGUL.fullmatch(run) and any(piece.kind == "x" for piece in made)
+        return [Piece("x", None, *chunk.span())] if is_word else made
 
     def _longest(self, run: str, at: int) -> tuple[Entry | None, int]:
         number = _HAN_NUMBER.match(run, at)
@@ -270,41 +273,12 @@ def _read_shape(kind: str, found: re.Match[str]) -> tuple[str, Any]:
     return kind, number
 
 
-@cache
-def _korean() -> tuple[re.Pattern[str], dict[tuple[str, str], str]]:
-    """Times in Korean by their kind, and the Chinese that each is read as."""
-    said = [
-        (kind, *word.replace("_", " ").split("="))
-        for kind in words_of("korean")
-        for word in words_of("korean")[kind].split()
-    ]
-    any_of = {kind: "|".join(word for of, word, _ in said if of == kind) for kind, _, _ in said}
-    pattern = (
-        r"(?<=\d)(?P<unit>[년월일]|시(?!간)|(?<=시 \d)분|(?<=시 \d\d)분)(?!\s?(?:전|후|뒤|동안|간|째))"
-        r"|(?<=\d시)\s?(?P<half>반)(?!\w\w)"
-        r"|(?<=[시분일월년])(?P<until>부터)\s?(?=[^.?]{1,12}까지)"
-        rf"|(?<=\d)\s?(?P<ago>{any_of['ago']})\s?전(?!까지)"
-    )
-    for kind in ("weekday", "part", "day", "week"):
-        pattern += rf"|(?<!\w)(?P<{kind}>{any_of[kind]})(?!\w{{3}})"
-    return re.compile(pattern), {(kind, word): sino for kind, word, sino in said}
-
-
 def _normal(text: str) -> tuple[str, Sequence[int]]:
     """Letters without case, accents or width, one kind of dash; and where each character was."""
     whole = folded(text)
-    korean, sino_of = _korean()
-    if len(whole) == len(text) and not korean.search(text):
+    if len(whole) == len(text):
         return whole, range(len(text))
-    written: list[tuple[str, int]] = []
-    read = 0
-    for said in (*korean.finditer(text), None):
-        until = said.start() if said else len(text)
-        written += [(character, at) for at in range(read, until) for character in plain(text[at])]
-        if said:
-            kind, read = said.lastgroup or "", said.end()
-            sino = sino_of[kind, said[kind]]
-            written += [*((sign, until) for sign in sino[:-1]), (sino[-1], read - 1)]
+    written = [(character, at) for at, raw in enumerate(text) for character in plain(raw)]
     return "".join(character for character, _ in written), [at for _, at in written]
 
 

@@ -20,7 +20,7 @@ from stopwordsiso import stopwords
 
 from assistant.language.time_said import PARTS, Clock, Date, Point
 
-LATIN, HAN = ("en", "de", "fr", "es"), ("zh", "ja")
+LATIN, HAN = ("en", "de", "fr", "es"), ("ko", "zh", "ja")
 CAPITAL_NAMES = ("en", "de")
 """Where names of days and months are written with a capital."""
 
@@ -63,9 +63,9 @@ def latin(language: str) -> dict[str, Entry]:
 
 @cache
 def han(*, is_japanese: bool) -> dict[str, Entry]:
-    """What the words of Chinese and Japanese are, of which one comes before the other."""
+    """What the words of Chinese, Japanese and Korean are, of which one comes before the other."""
     entries: dict[str, Entry] = {}
-    for language in HAN if is_japanese else HAN[::-1]:
+    for language in HAN if is_japanese else reversed(HAN):
         entries |= others(language) | _names(language) | _table(language)
     return entries
 
