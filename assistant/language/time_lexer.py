@@ -283,36 +283,32 @@ def _normal(text: str) -> tuple[str, Sequence[int]]:
 
 
 def _language_of(text: str) -> str:
-    """The language that most words of the text belong to, English in doubt."""
+    """The language with most words of time in the text, and of those the one with most words; English in
+    doubt.
+    """
     head = text[:2000]
-    found = set(re.findall(r"[a-z]+(?:['-][a-z]+)+", head)) | set(re.findall(r"[a-z]+'?", head))
-    # "am" is "on" to Germans; behind an hour it says nothing of the language.
-    best = max(LATIN, key=lambda of: sum(latin(of).get(word, "H")[0] != "H" for word in found))
-    if _HAN.search(head):
-        return best
-    words = {word for word in _WORDS.findall(head) if len(word) > 1}
-    others = {language for word in words for language in languages_by_word().get(word, ())}
-    times, small = _told(words, best)
-    # A name may be a day somewhere ("Anna" is Friday in Turkmen): a small word has to stand beside it.
+    words = {*_WORDS.findall(head), *re.findall(r"[a-z]+(?:['-][a-z]+)+|[a-z]+'?", head)}
+    words = {word for word in words if len(word) > 1}
     told = small_words.languages_of(head)
-    likely = {
-        of: counts
-        for of in sorted(others.union(told))
-        if ((counts := _told(words, of))[0] > times or (counts[0] == times and best not in told))
-        and sum(counts) >= times + small + (counts[0] == times)
-        and (counts[1] or not _LETTER.search(head))
-    }
-    return max(likely, key=lambda of: (likely[of][0], sum(likely[of]), of in told), default=best)
+    others = {language for word in words for language in languages_by_word().get(word, ())}
+    counted = {of: _told(words, of) for of in (*LATIN, *sorted(others.union(told)))}
+    best = max(LATIN, key=lambda of: sum(counted[of]))
+    # A name may be a day somewhere ("Anna" is Friday in Turkmen): a small word has to stand beside it.
+    is_named = bool(_HAN.search(head) or _LETTER.search(head))
+    likely = [
+        of for of, (times, small) in counted.items() if times >= counted[best][0] and (small or not is_named)
+    ]
+    return max([best, *likely], key=lambda of: (sum(counted[of]), counted[of][0], of == best, of in told))
 
 
 def _told(words: set[str], language: str) -> tuple[int, int]:
     """(words of time, small words) of a language among some words."""
     entries = _words_of(language)
-    small = {word for word in words if entries.get(word, "x")[0] not in _TELLING_TIME and word in entries}
-    times = {
-        word for word in words - small if word in entries or language in languages_by_word().get(word, ())
-    }
-    return len(times), len(small)
+    kinds = {word: entries[word][0] for word in words if word in entries}
+    phrases = {word for word in words - kinds.keys() if language in languages_by_word().get(word, ())}
+    # "am" is "on" to Germans; behind an hour it says nothing of the language.
+    times = sum(kind in _TELLING_TIME for kind in kinds.values()) + len(phrases)
+    return times, sum(kind not in _TELLING_TIME and kind != "H" for kind in kinds.values())
 
 
 def _words_of(language: str) -> dict[str, Entry]:
