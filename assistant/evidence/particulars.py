@@ -128,8 +128,7 @@ class Screen:
     def has(self, particular: Particular) -> bool:
         """Whether a particular of a sentence stands here, or is its moment as people round it."""
         if value := particular.value:
-            stands = self._shown.holds(value) or self._shown.rounds_to(value)
-            return stands or (value.kind == "spelled" and self.has_text(particular.text.lower()))
+            return self._shown.holds(value) or self._shown.rounds_to(value)
         if particular.kind != "name":
             return self.has_text(particular.text)
         if CJK_RUN.match(particular.text):

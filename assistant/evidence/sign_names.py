@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -90,22 +91,17 @@ class Signs:
         self._runs = dict.fromkeys(_RUN.findall(text))
 
     @cached_property
-    def _heads(self) -> dict[str, list[_Place]]:
-        """By the sign behind them."""
-        heads: dict[str, list[_Place]] = {}
+    def _places(self) -> dict[str, list[_Place]]:
+        """Signs that may be others: at the head of a run by ``^`` and the sign behind them, and one inside by
+        the signs on both sides; not too many of each to compare.
+        """
+        places = defaultdict[str, list[_Place]](list)
         for run in self._runs:
             for size in range(1, min(MOST_ALTERED + 1, len(run))):
-                _note(heads, run[size], _Place(run, 0, size))
-        return heads
-
-    @cached_property
-    def _inside(self) -> dict[str, list[_Place]]:
-        """By the signs on both sides."""
-        inside: dict[str, list[_Place]] = {}
-        for run in self._runs:
+                places[f"^{run[size]}"].append(_Place(run, 0, size))
             for at in range(1, len(run)):
-                _note(inside, run[at - 1 : at + 2 : 2], _Place(run, at, at + 1))
-        return inside
+                places[run[at - 1 : at + 2 : 2]].append(_Place(run, at, at + 1))
+        return {beside: like[:MOST_LIKE] for beside, like in places.items()}
 
     def has_family(self, name: str, language: str) -> bool:
         """Whether a name is here; a family name of Japan in Han, kana or Latin letters, and without kana here
@@ -126,10 +122,8 @@ class Signs:
         around = AROUND_IN_KANA if _KANA.search(text) else AROUND
         for run in _RUN.finditer(flattened(text)):
             for at, place in self._alike(run[0]):
-                pairs = zip(run[0][at : at + MOST_ALTERED], place.run[place.at : place.end], strict=False)
-                is_other = all(
-                    said != sign and _may_name(said) and _NAMED.match(sign) for said, sign in pairs
-                )
+                pairs = zip(run[0][at:], place.run[place.at : place.end], strict=False)
+                is_other = all(a != b and _may_name(a) and _NAMED.match(b) for a, b in pairs)
                 if is_other and (span := self._around(run[0], at, place, around)):
                     yield run.start() + span[0], run.start() + span[1]
 
@@ -137,18 +131,18 @@ class Signs:
         """Places of the screen, and where in a run their neighbours stand."""
         named = [_may_name(sign) for sign in run]
         for at in range(1, len(run)):
-            for place in self._heads.get(run[at], ()) if named[at - 1] else ():
-                if _opens(run, at - place.end):
-                    yield at - place.end, place
-            if named[at]:
-                yield from ((at, place) for place in self._inside.get(run[at - 1 : at + 2 : 2], ()))
-                if at < len(run) - 1:
-                    yield from ((at, place) for place in self._inside.get(run[at - 1], ()))
+            heads = self._places.get(f"^{run[at]}", ()) if named[at - 1] else ()
+            yield from ((at - head.end, head) for head in heads if _opens(run, at - head.end))
+            for beside in {run[at - 1 : at + 2 : 2], run[at - 1]} if named[at] else ():
+                yield from ((at, place) for place in self._places.get(beside, ()))
 
     def _around(self, run: str, at: int, place: _Place, around: int) -> Span | None:
         """The stretch of a run that is altered: the signs at a place with what stays around them."""
         last = at + place.end - place.at
-        before = shared(_behind(run, at), _behind(place.run, place.at))
+        before = shared(
+            run[max(0, at - MOST_AROUND) : at][::-1],
+            place.run[max(0, place.at - MOST_AROUND) : place.at][::-1],
+        )
         after = shared(run[last : last + MOST_AROUND], place.run[place.end : place.end + MOST_AROUND])
         start, end = at - before, last + after
         opens = before == place.at and _opens(run, start)
@@ -161,12 +155,6 @@ class Signs:
         return None if is_word or run[start:end] in self.text else (start, end)
 
 
-def _note(noted: dict[str, list[_Place]], beside: str, place: _Place) -> None:
-    """One more place, as long as there are not too many to compare."""
-    if len(places := noted.setdefault(beside, [])) < MOST_LIKE:
-        places.append(place)
-
-
 def _opens(run: str, start: int) -> bool:
     """Whether a word may begin at a place: at the start of a run, or behind a word of grammar."""
     return start == 0 or (start > 0 and not _may_name(run[start - 1]))
@@ -176,11 +164,6 @@ def _opens(run: str, start: int) -> bool:
 def _may_name(sign: str) -> bool:
     """Whether a sign is of those that names are made of, and no word of grammar."""
     return bool(_NAMED.match(sign)) and sign not in _small_signs()
-
-
-def _behind(text: str, at: int) -> str:
-    """What stands before a place, backwards."""
-    return text[max(0, at - MOST_AROUND) : at][::-1]
 
 
 def shared(a: str, b: str) -> int:

@@ -171,9 +171,7 @@ class Shown:
 
 
 def _ordered(text: str, found: Iterable[Value]) -> Iterator[Value]:
-    """The values; one that may be two is read as the others are: ``3/4`` beside ``15/3``, ``7:00`` beside
-    ``19:30``.
-    """
+    """The values; a day that may be two is read as the others are: ``3/4`` beside ``15/3``."""
     ways = {_way(text, value, each) for value in found if len(value.readings) == 1 for each in value.readings}
     for value in found:
         fit = frozenset(each for each in value.readings if _way(text, value, each) in ways - {""})
@@ -181,14 +179,11 @@ def _ordered(text: str, found: Iterable[Value]) -> Iterator[Value]:
 
 
 def _way(text: str, value: Value, reading: Any) -> str:
-    """How a day or a clock time that has no words is read."""
-    written = text[value.start : value.end]
-    runs = [int(run) for run in _DIGITS.findall(written)[:2]]
-    if value.kind == "date" and runs in ([reading[2], reading[1]], [reading[1], reading[2]]):
-        return "day" if runs[0] == reading[2] else "month"
-    is_bare = value.kind == "clock" and not any(map(str.isalpha, written))
-    is_of_24 = is_bare and reading // 60 in runs[:1] and (reading >= 13 * 60 or len(value.readings) > 1)
-    return "of 24 hours" if is_of_24 else ""
+    """Which comes first in a day without words."""
+    runs = [int(run) for run in _DIGITS.findall(text[value.start : value.end])[:2]]
+    if value.kind != "date" or runs not in ([reading[2], reading[1]], [reading[1], reading[2]]):
+        return ""
+    return "day" if runs[0] == reading[2] else "month"
 
 
 def _in_calendar(near: date, weekdays: Set[int], of_month: int) -> Iterator[Day]:
