@@ -17,9 +17,7 @@ from assistant.language import cldr
 from assistant.language.small_words import bare, has_capital_nouns, is_german_name, is_german_noun, is_small
 from assistant.language.time_tables import latin
 
-SHORT_NAME = 3
-"""Letters of a word with a capital that is mostly a title or an abbreviation, and not compared."""
-
+SHORT_NAME = 3  # letters of a word with a capital that is mostly a title or an abbreviation, and not compared
 ENDING, ENDING_OF_CASE, CHANGED = 2, 4, 2
 """So many letters a name may have more in one text than in the other ("Wagners"), where names have cases
 ("Weberowa"), and so many there the shorter form may have of its own ("Anny" is "Anna")."""
@@ -28,9 +26,7 @@ _CODES = "az be bs cs el et eu fi hr hu hy is ka kk ky la lt lv mn pl ro ru sk s
 DECLINED = frozenset(_CODES.split())
 """Languages in which a name has cases or an article at its end (WALS, features 49A and 51A)."""
 
-_ARTICLES = frozenset("fnc9v")
-"""Kinds of words of the grammar of times among which articles are."""
-
+_ARTICLES = frozenset("fnc9v")  # kinds of words of the grammar of times among which articles are
 CJK_RUN = re.compile(f"[{CJK}]+")
 WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
 _ENDING = re.compile("(?<=[^\\W\\d_]{3})['’][^\\W\\d_A-ZÀ-ÖØ-Þ][^\\W\\d_]*\\Z")

@@ -30,8 +30,7 @@ SOURCE_OF = {"web_search": "web", "read_file": "files", "read_attachment": "atta
 TOOLS = frozenset({"calculator", "get_current_time", "get_current_datetime", "list_directory", *SOURCE_OF})
 """Tools whose results hold nothing that was recorded. Any other is taken to show it."""
 
-MIN_QUOTED_CHARS = 8
-"""Bytes in UTF-8 of a quotation that names its source."""
+MIN_QUOTED_CHARS = 8  # bytes in UTF-8 of a quotation that names its source
 MIN_TOLD, MAX_SHORT_CHARS = 2, 1_000
 """So much that can be compared stands not by chance in an item of no more characters."""
 

@@ -21,9 +21,7 @@ from assistant.language.values import mended
 MAX_QUOTE_CHARS = 400
 MAX_VERBATIM_CHARS = 4_000
 
-NEAR_LINES = 2
-"""So many lines further down the next part of a quote with an ellipsis may stand."""
-
+NEAR_LINES = 2  # so many lines further down the next part of a quote with an ellipsis may stand
 Span = tuple[int, int]
 
 _WIDE = re.compile(f"[{CJK}]")

@@ -19,9 +19,7 @@ from engines.chat.protocol import ModelMalformed
 
 MAX_ANSWER_CHARS = 20_000
 
-Quote = tuple[str, str]
-"""(entry id, quoted words)"""
-
+Quote = tuple[str, str]  # (entry id, quoted words)
 _FENCE = re.compile(r"\A```(?:json|markdown|md|text)?\s*\n(.*?)\n?\s*```\Z", re.DOTALL | re.IGNORECASE)
 """Around all of an answer; one of code is a part of it."""
 _UNREADABLE = re.compile(r'"answer_md"\s*:\s*"(.*?)(?:"\s*(?:,\s*"\w+"\s*:|\}\s*\Z|\Z)|\Z)', re.DOTALL)

@@ -27,21 +27,13 @@ from assistant.language.values import flattened
 
 Span = tuple[int, int]
 
-MOST_ALTERED = 3
-"""Signs at the head of a run that may be others."""
-
-AROUND = 4
-"""Signs and ends of a run that stay around those that are altered."""
-
+MOST_ALTERED = 3  # signs at the head of a run that may be others
+AROUND = 4  # signs and ends of a run that stay around those that are altered
 AROUND_IN_KANA = 6
 """The same where a sentence has kana: there another sign in a run of Han mostly makes another word."""
 
-MOST_AROUND = 8
-"""So far around them is looked."""
-
-MOST_LIKE = 8
-"""Places of a frame that are compared with one place of a sentence."""
-
+MOST_AROUND = 8  # so far around them is looked
+MOST_LIKE = 8  # places of a frame that are compared with one place of a sentence
 _NAMED = re.compile("[々ー\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
 _KANA = re.compile("[\u3041-\u30fa]")
 _HAN_RUN = re.compile("[々\u3400-\u4dbf\u4e00-\u9fff]+")

@@ -18,12 +18,8 @@ from babel import Locale, localedata
 from babel.core import get_global
 from babel.dates import format_date, format_skeleton
 
-MIN_LETTERS = 3
-"""Of a name in an alphabet: shorter ones are words of other languages."""
-
-SHORT_WEEKDAY = 4
-"""Letters of a weekday's name that are too few to be told from names and words in prose."""
-
+MIN_LETTERS = 3  # of a name in an alphabet: shorter ones are words of other languages
+SHORT_WEEKDAY = 4  # letters of a weekday's name that are too few to be told from names and words in prose
 MIN_PERCENT = 5
 _OFFICIAL = ("official", "de_facto_official")
 _HALVES = ("am", "pm")

@@ -31,10 +31,8 @@ class Form(Enum):
     YES_NO = "yes_no"
 
 
-MAX_LEANING = 3
-"""A question with more words of its own says what it is about."""
-TELLING = 2
-"""Small words that tell a language."""
+MAX_LEANING = 3  # a question with more words of its own says what it is about
+TELLING = 2  # small words that tell a language
 _IN_EACH = (Form.DURATION, Form.VISITS)
 
 

@@ -17,13 +17,9 @@ from stopwordsiso import langs, stopwords
 
 from engines.embeddings.multilingual import is_likelier_small
 
-HEAD = 4
-"""Letters of a noun by which a compound that ends in it is known."""
-
+HEAD = 4  # letters of a noun by which a compound that ends in it is known
 _WORD = re.compile(r"[^\W\d_]+")
-_ENDINGS = ("", "e", "n", "s", "en", "er", "es", "ern")
-"""Of German nouns in other cases."""
-
+_ENDINGS = ("", "e", "n", "s", "en", "er", "es", "ern")  # of German nouns in other cases
 _OF_SCRIPT = (
     ("ja", re.compile("[\u3041-\u30fa]")),
     ("ko", re.compile("[\uac00-\ud7a3]")),

@@ -22,8 +22,7 @@ from assistant.language.time_lexer import Piece, pieces_of
 from assistant.language.time_said import Point, Problem, Refused, Span
 from assistant.language.time_tables import CAPITAL_NAMES
 
-MOMENT_MARGIN_MS = 300_000
-"""A single moment, where a range is wanted, is widened by this much on each side."""
+MOMENT_MARGIN_MS = 300_000  # a single moment, where a range is wanted, is widened by this much on each side
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,20 +21,15 @@ from stopwordsiso import stopwords
 from assistant.language.time_said import PARTS, Clock, Date, Point
 
 LATIN, HAN = ("en", "de", "fr", "es"), ("ko", "zh", "ja")
-CAPITAL_NAMES = ("en", "de")
-"""Where names of days and months are written with a capital."""
-
+CAPITAL_NAMES = ("en", "de")  # where names of days and months are written with a capital
 _VARIANTS = str.maketrans(
     "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎–—‐−’",
     "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'",
 )
 """Other forms of the characters of the table, as it writes them, and of dashes and apostrophes."""
 
-Entry = tuple[str, Any, bool]
-"""Kind, value, and whether the word may be another."""
-
-MOST_WORDS, MOST_SIGNS = 5, 6
-"""Of an entry: words in Latin letters, characters of Han."""
+Entry = tuple[str, Any, bool]  # kind, value, and whether the word may be another
+MOST_WORDS, MOST_SIGNS = 5, 6  # of an entry: words in Latin letters, characters of Han
 
 
 @cache

@@ -38,41 +38,24 @@ _HAN_HOUR = re.compile("[点點時时零午]")
 _CLOCK_KINDS = frozenset("CPRZ")
 """Pieces of the grammar of times that may hold a clock time: of a day or alone, and spans."""
 
-_JOINTS = frozenset("T&G-")
-"""Pieces between the two ends of a span."""
+_JOINTS = frozenset("T&G-")  # pieces between the two ends of a span
 
 
-NOON = range(690, 780)
-"""Minutes after midnight that people call noon."""
-
-MAX_SPOKEN_CHARS = 1_000
-"""Of a sentence in which clock times in words are looked for."""
-
+NOON = range(690, 780)  # minutes after midnight that people call noon
+MAX_SPOKEN_CHARS = 1_000  # of a sentence in which clock times in words are looked for
 _LEAP_DAY = (2024, 1, 1)
 
-SMALL = 2
-"""Numbers in Han signs up to here mostly count, and are compared only beside a unit of time."""
-
+SMALL = 2  # numbers in Han signs up to here mostly count, and are compared only beside a unit of time
 COUNTED = 12
 """Numbers in words up to here count what a writer counts himself ("on all three days"): never warned of."""
 
 
-PERCENT = 100
-"""Alone this number in words is mostly a part of another word: ``pour cent``."""
-
-SPELLED_IN = ("en", "de", "fr", "es", "pt", "it", "nl", "da")
-"""Languages whose numbers in words are known."""
-
+PERCENT = 100  # alone this number in words is mostly a part of another word: ``pour cent``
+SPELLED_IN = ("en", "de", "fr", "es", "pt", "it", "nl", "da")  # languages whose numbers in words are known
 _HAN = "〇零一二三四五六七八九十百千万亿億两兩壹贰叁肆伍陆柒捌玖拾廿卅"
-WEEKDAY_ALONE = 0.7
-"""How much a weekday says of one of its days: there is one each week."""
-
-MAX_UNIT = 4
-"""Signs of a unit in Han or kana."""
-
-SHORT_MONTH = 3
-"""Letters of a month's name that may be a word of another language: "sie", "out"."""
-
+WEEKDAY_ALONE = 0.7  # how much a weekday says of one of its days: there is one each week
+MAX_UNIT = 4  # signs of a unit in Han or kana
+SHORT_MONTH = 3  # letters of a month's name that may be a word of another language: "sie", "out"
 SPACE = "[ \u00a0\u202f\u2009]"
 _NUMBER = re.compile(
     rf"(?<![\d.,])\d{{1,3}}(?:{SPACE}\d{{3}})+(?:[.,]\d+)?(?![\d])|(?<!\d)\d{{1,20}}(?!\d)(?:[.,'’]\d{{1,20}}(?!\d)){{0,8}}"
