@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -212,29 +214,24 @@ def _dates(text: str, is_read: bool, language: str) -> Iterator[Value]:
             parts = found.groupdict()
             written = (parts.get(part) or parts.get(f"{part}2") for part in "ymd")
             year, month, of_month = (integer(part) if part else None for part in written)
-            yield from _day(found, {(year, month, of_month)})
+            yield from _day(*found.span(), {(year, month, of_month)})
     for found in _EITHER_ORDER.finditer(text):
         a, b = int(found["a"]), int(found["b"] or found["c"])
-        year = int(found["y"]) if found["y"] else None
-        year = year + 2000 if year is not None and year < 100 else year
-        yield from _day(found, {(year, b, a), (year, a, b)})
+        year = int(found["y"]) + 2000 * (len(found["y"]) == 2) if found["y"] else None
+        yield from _day(*found.span(), {(year, b, a), (year, a, b)})
 
 
-def _day(found: re.Match[str], days: Iterable[Day]) -> Iterator[Value]:
-    real = frozenset(day for day in days if is_day(day))
-    if real:
-        yield Value(found.start(), found.end(), "date", real)
+def _day(start: int, end: int, days: Iterable[Day]) -> Iterator[Value]:
+    if real := frozenset(day for day in days if is_day(day)):
+        yield Value(start, end, "date", real)
 
 
 def is_day(day: Day) -> bool:
-    year, month, of_month = (
-        given if part is None else part for part, given in zip(day, _LEAP_DAY, strict=True)
-    )
-    try:
-        date(year, month, of_month)
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return bool(
+            date(*(given if part is None else part for part, given in zip(day, _LEAP_DAY, strict=True)))
+        )
+    return False
 
 
 def _named_days(text: str, is_read: bool, language: str) -> Iterator[Value]:
@@ -264,9 +261,7 @@ def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: 
     last = max(year.end() if year else 0, found.end(), after.end() if after and not before else 0)
     day = int(of_month[1]) if of_month else None
     days = {(int(year[1]) if year else None, month, day) for month in months}
-    real = frozenset(each for each in days if is_day(each))
-    if real:
-        yield Value(before.start() if before else found.start(), last, "date", real)
+    yield from _day(before.start() if before else found.start(), last, days)
 
 
 # -- clock times ------------------------------------------------------------------------------
@@ -276,24 +271,20 @@ def _clocks(text: str, is_read: bool, language: str) -> Iterator[Value]:
     for found in cldr.halves().finditer(text):
         minutes = int(found["h"]) % 12 * 60 + 720 * bool(found["late"]) + int(found["m"] or 0)
         yield Value(found.start(), found.end(), "clock", frozenset([minutes]))
-    for found in cldr.hours().finditer(text):
-        if int(found["h"]) <= 24:
-            readings = _of_dial(int(found["h"]) % 24 * 60 + int(found["m"] or 0), found["h"])
-            yield Value(found.start(), found.end(), "clock", readings)
-    for found in _CLOCK.finditer(text):
-        hour = integer(found["h"] or found["bare"] or found["han"])
-        past = integer(found["m"] or found["past"] or "0") if not found["half"] else 30
+    for found in (*cldr.hours().finditer(text), *_CLOCK.finditer(text)):
+        told = defaultdict(str, {name: part for name, part in found.groupdict().items() if part})
+        hour = integer(told["h"] or told["bare"] or told["han"])
+        past = 30 if told["half"] else integer(told["m"] or told["past"] or "0")
         if hour <= 24 and past < 60:
-            readings = _of_dial(hour % 24 * 60 + past, found["h"] or "")
-            if found["s"] and not hour:  # or minutes and seconds, of a recording
-                readings |= {past * 60 + int(found["s"])}
+            readings = _of_dial(hour * 60 + past, is_open=0 < hour <= 12 and not told["h"].startswith("0"))
+            if told["s"] and not hour:  # or minutes and seconds, of a recording
+                readings |= {past * 60 + int(told["s"])}
             yield Value(found.start(), found.end(), "clock", readings)
 
 
-def _of_dial(minutes: int, written: str) -> frozenset[int]:
-    """The times that a clock time without a half of the day means: two, unless its hour tells."""
-    is_open = 0 < minutes // 60 <= 12 and not written.startswith("0")
-    return frozenset([minutes, (minutes + 720) % 1440] if is_open else [minutes])
+def _of_dial(minutes: int, *, is_open: bool) -> frozenset[int]:
+    """The minutes after midnight of a clock time; two where nothing says which half of the day."""
+    return frozenset([minutes % 1440, (minutes + 720) % 1440] if is_open else [minutes % 1440])
 
 
 def composed_clocks(text: str, is_read: bool = False, language: str = "") -> Iterator[Value]:
@@ -343,13 +334,13 @@ def _on_dial(point: Point) -> frozenset[int]:
     clock, part = point.clock, point.part
     if not clock:
         return frozenset(NOON if part == PARTS["noon"] else range(1440))
-    minutes = clock.hour * 60 + clock.minute
+    minutes = clock.at
     if part and clock.hour <= 12:
-        return frozenset([(part.clock_min + (minutes - part.clock_min) % 720) % 1440])
-    if clock.half:
-        return frozenset([minutes % 720 + 720 * (clock.half == "pm")])
-    is_open = clock.is_bare and clock.hour <= 12
-    return frozenset([minutes % 1440, (minutes + 720) % 1440] if is_open else [minutes % 1440])
+        minutes = part.clock_min + (minutes - part.clock_min) % 720
+    elif clock.half:
+        minutes = minutes % 720 + 720 * (clock.half == "pm")
+    is_open = clock.is_bare and clock.hour <= 12 and not part and not clock.half
+    return _of_dial(minutes, is_open=is_open)
 
 
 # -- numbers ----------------------------------------------------------------------------------
