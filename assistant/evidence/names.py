@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from assistant.core.texts import CJK
 from assistant.evidence.sign_names import shared
@@ -36,23 +35,15 @@ _JOINS = re.compile(r"[ .]{1,2}| ?[&+] ?")
 _OPENS = re.compile(r"(?:\A|[!?:;—–(\[|>/•]|[-*•]\s|\*\*|[\"“‘„«»「『])\W*\Z")
 
 
-class Name(NamedTuple):
-    """``sentence[start:end]``; one that is not sure may have its capital from its place."""
-
-    start: int
-    end: int
-    is_sure: bool
-
-
-def names(text: str, sentence: str, language: str, has_signs: bool) -> Iterator[Name]:
-    """The words of a sentence that may be names; `text` is what is left of it, `has_signs` says that it is in
-    Han or kana.
+def names(text: str, sentence: str, language: str, has_signs: bool) -> Iterator[tuple[int, int, bool]]:
+    """Where a sentence has words that may be names, and whether one may have its capital from its place;
+    `text` is what is left of it, `has_signs` says that it is in Han or kana.
     """
     words = list(WORD.finditer(CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)))
     for at, found in enumerate(words):
         leads = at + 1 < len(words) and _is_row(found, words[at + 1], sentence)
         if found[0][0].isupper() and _may_name(found[0], language):
-            yield Name(*found.span(), has_signs or _is_name(words, at, leads, sentence, language))
+            yield *found.span(), not (has_signs or _is_name(words, at, leads, sentence, language))
 
 
 def parts(word: str) -> list[str]:

@@ -259,8 +259,10 @@ def _own(used: list[Piece]) -> list[Piece] | None:
 
 
 def is_noun_behind(used: Sequence[Piece]) -> bool:
-    """Whether the last of the pieces is the noun that the one before it tells more of, as in English."""
-    return used[-1].kind in "xX" and used[-1].start - used[-2].end == 1 and used[-1].value == "en"
+    """Whether the second of two pieces is the noun that the first tells more of, as in English."""
+    if len(used) < 2 or used[1].kind not in "xX":
+        return False
+    return used[1].start - used[0].end == 1 and used[1].value == "en"
 
 
 def _quarter(used: list[Piece]) -> Piece | None:

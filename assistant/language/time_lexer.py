@@ -53,7 +53,8 @@ _CHUNK = re.compile(
     r"|(?P<title>《[^》]{0,200}》|“[^”]{0,200}”|\"[^\"]{0,200}\"|「[^」]{0,200}」|«[^»]{0,200}»)"
     rf"|(?P<hour>(?<![a-z0-9_.+-])@(?:last-hour\b|最近一小时))|(?P<mention>(?<![a-z0-9_.+-])@(?=[a-z{_HAN_RUN}]))"
     r"|(?P<dash>[~〜]+)|(?P<comma>[,、])|(?P<stop>[;:!?。…()\[\]|\n]+|(?<!\S)\.(?!\S))|(?P<and>&)"
-    rf"|(?P<word>(?:[^:{_END}]|:(?=\d))+)"
+    r"|(?P<word>[a-z]+'(?=[a-z])(?!(?:[stmd]|re|ve|ll)(?![a-z]))"  # l'anno, and not it's
+    rf"|(?:[^:{_END}]|:(?=\d))+)"
 )
 _GROUPS = {"title": "x", "hour": "Z", "mention": "@", "dash": "T", "comma": ",", "stop": ";", "and": "&"}
 _KANA = re.compile("[\u3041-\u30fa]")
@@ -123,14 +124,10 @@ class _Lexer:
     def _words(self, chunks: list[re.Match[str]], is_start: bool) -> tuple[int, list[Piece]]:
         """(chunks used, pieces): the longest entry that begins here, or what the one chunk holds."""
         word, start = chunks[0][0], chunks[0].start()
-        elided = word.find("'") + 1  # "l'anno scorso"
         for count in range(len(chunks), 1, -1):
-            phrase = " ".join([chunk[0] for chunk in chunks[:count]])
-            entry = self.latin.get(phrase) or (elided and self.latin.get(phrase[elided:]))
-            if entry:
-                article = "" if phrase in self.latin else word[:elided]
-                named = self._entry(entry, start + len(article), chunks[count - 1].end(), is_start)
-                return count, [*self._known(article, start, is_start), named]
+            end = chunks[count - 1].end()
+            if entry := self.latin.get(" ".join(self.normal[start:end].split())):
+                return count, [self._entry(entry, start, end, is_start)]
         bare = word.rstrip(".'-") or word
         made = self._known(word, start, is_start)
         if made or bare == word:
@@ -157,9 +154,6 @@ class _Lexer:
         stamp = _STAMP.fullmatch(word)
         if stamp:
             return self._pair(stamp[1], stamp[2], start)
-        before, _, behind = word.partition("'")
-        if behind:  # "l'hiver"
-            return self._pair(before + "'", behind, start)
         before, mark, behind = word.partition("-" if "-" in word else "/")
         pair = self._pair(before, behind, start) if behind else []
         kinds = "".join(piece.kind for piece in pair)
@@ -178,7 +172,7 @@ class _Lexer:
         found = []
         for word, at in ((first, start), (last, self.normal.index(last, start + len(first)))):
             shape = (*(_shape(word, self.language) or ("", None)), False)
-            kind, value, is_weak = self.latin.get(word) or self.latin.get(word.rstrip("'"), shape)
+            kind, value, is_weak = self.latin.get(word, shape)
             if not kind:
                 return []
             found.append(Piece(kind, value, at, at + len(word), is_weak))
