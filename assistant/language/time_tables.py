@@ -16,6 +16,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from babel import Locale
+from babel.dates import get_day_names, get_month_names
+from babel.units import format_unit
 from stopwordsiso import stopwords
 
 from assistant.language.time_said import PARTS, Clock, Date, Point
@@ -70,8 +73,6 @@ def from_cldr(language: str) -> dict[str, Entry]:
     """What the words of another language are; none of one that CLDR has no relative times of."""
     if language not in _relative():
         return {}
-    from babel import Locale
-
     locale, entries = Locale(language), dict[str, Entry]()
     for field, phrases in _relative()[language].items():
         for back, phrase in phrases.items():
@@ -79,14 +80,12 @@ def from_cldr(language: str) -> dict[str, Entry]:
             entries |= {folded(word): _relative_entry(field, int(back)) for word in words}
     ago = _ago(locale)
     for context in ("format", "stand-alone"):
-        names = [(folded(name), "W", number) for number, name in locale.days[context]["wide"].items()]
-        names += [(folded(name), "M", number) for number, name in locale.months[context]["wide"].items()]
-        entries |= {name: (kind, number, False) for name, kind, number in names}
+        for kind, names in (("W", locale.days), ("M", locale.months)):
+            entries |= {folded(name): (kind, at, False) for at, name in names[context]["wide"].items()}
         for periods in locale.day_periods.get(context, {}).values():
             named = ((folded(name), PARTS.get(period.rstrip("12"))) for period, name in periods.items())
-            entries |= {
-                name: ("P", Point(part=part), False) for name, part in named if part and name not in ago
-            }
+            of_day = ((name, part) for name, part in named if part and name not in ago)
+            entries |= {name: ("P", Point(part=part), False) for name, part in of_day}
     # As they are said, which may be another case than the name: "в эту среду" beside "среда".
     for number, field in enumerate(_WEEKDAYS):
         name, said = folded(locale.days["stand-alone"]["wide"][number]), _relative()[language][field]["0"]
@@ -200,9 +199,6 @@ def _names(language: str) -> dict[str, Entry]:
     In English the beginning of a name is short for it, as people write "Tues" and "Sept". Months of Han are
     numbers; of their weekdays every form of the word for week counts.
     """
-    from babel.dates import get_day_names, get_month_names  # reads 2 MB, when first asked
-    from babel.units import format_unit
-
     found: dict[str, Entry] = {}
     for unit in ("second", "minute", "hour", "day", "week", "month", "year") if language in LATIN else ():
         written = (format_unit(count, f"duration-{unit}", locale=language) for count in (1, 2))
