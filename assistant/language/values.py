@@ -13,7 +13,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -127,23 +127,13 @@ def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Val
     flat = flattened(text)
     taken = bytearray(len(flat))
     found: list[Value] = []
-    for finder in (_dates, _named_days, composed_clocks, _clocks, _numbers):
+    for finder in (_dates, _named_days, composed_clocks, _clocks, _numbers, _spelled):
         is_composed = finder is composed_clocks
-        if is_composed and is_read:
-            continue
         free = without(flat, [(value.start, value.end) for value in found]) if is_composed else flat
         for value in finder(free, is_read, language):
-            # The word behind a figure may be a day in one language and a thousand in another: "90 min".
-            end = taken.find(1, value.start, value.end) if value.kind == "number" else -1
-            if end > value.start:
-                cut = next(_numbers(flat[value.start : end], is_read, language), value)
-                value = replace(value, end=value.start + cut.end - cut.start, readings=cut.readings)
-            if value.start < value.end and not any(taken[value.start : value.end]):
+            if not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
                 found.append(value)
-    for value in spelled(flat, language):
-        if not any(taken[value.start : value.end]):
-            found.append(value)
     return tuple(sorted(found, key=lambda value: value.start))
 
 
@@ -289,8 +279,10 @@ def _of_dial(minutes: int, *, is_open: bool) -> frozenset[int]:
 
 def composed_clocks(text: str, is_read: bool = False, language: str = "") -> Iterator[Value]:
     """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
-    is_told = len(text) <= MAX_SPOKEN_CHARS and _may_tell(text)
-    pieces = pieces_of(text) if is_told else []
+    if is_read or len(text) > MAX_SPOKEN_CHARS:
+        return
+    may_tell = _HAN_HOUR.search(text) or not _telling_words().isdisjoint(_LETTERS.findall(folded(text)))
+    pieces = pieces_of(text) if may_tell else []
     for piece in compose(pieces):
         spans = piece.value if isinstance(piece.value, tuple) else ()
         points = spans[0].points if len(spans) == 1 and isinstance(spans[0], Span) else [piece.value]
@@ -306,13 +298,9 @@ def composed_clocks(text: str, is_read: bool = False, language: str = "") -> Ite
                     yield Value(start, end, "clock", _on_dial(point))
 
 
-def _may_tell(text: str) -> bool:
-    """Whether a text has a word that tells a clock time; most have none, and need no grammar."""
-    return bool(_HAN_HOUR.search(text)) or not _telling_words().isdisjoint(_LETTERS.findall(folded(text)))
-
-
 @cache
 def _telling_words() -> frozenset[str]:
+    """One of which a text has that tells a clock time; most have none, and need no grammar."""
     entries = (entry for language in LATIN for entry in latin(language).items())
     return frozenset(
         _LETTERS.findall(words)[-1] for words, (kind, value, _) in entries if kind in _TELLING and value != 1
@@ -394,7 +382,7 @@ class _SpelledWord(NamedTuple):
         return False
 
 
-def spelled(text: str, language: str) -> Iterator[Value]:
+def _spelled(text: str, is_read: bool, language: str) -> Iterator[Value]:
     """``seventeen``, ``fünfzehntausend``, ``mil doscientos cincuenta``."""
     if language not in SPELLED_IN or text_to_num.alpha2digit(text, language, SMALL + 1) == text:
         return
