@@ -332,6 +332,11 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
         ("Co jsem četl včera po 9?", "19T09:00", "20T00:00"),
         ("Vem skrev i går före 9?", "19T00:00", "19T09:00"),
         ("Что я читал с понедельника до среды?", "16T00:00", "19T00:00"),
+        ("Что я делал во вторник днём?", "17T12:00", "17T18:00"),
+        ("Co czytałem wczoraj między drugą a czwartą?", "19T14:00", "19T16:00"),
+        ("Co robiłem w ostatnich dwóch godzinach?", "20T16:03", "20T18:03"),
+        ("Vad läste jag i går morse?", "19T06:00", "19T12:00"),
+        ("Wat las ik gisterochtend?", "19T06:00", "19T12:00"),
     ],
 )
 def test_times_of_day_are_told_in_other_languages(question: str, start: str, end: str) -> None:
