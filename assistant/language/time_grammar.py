@@ -447,7 +447,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("N V|V F [DW]", _ahead),
     _rule("V w|VO|i[f]*V(?! g)", partial(_ago, sign=-1)),
     _rule(
-        "(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}[<>]x(?=[;z~,]|$)",
+        "(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}([<>]|Bx&)x(?=[;z~,]|$)",
         lambda used: _made("h", None, used),
     ),
     # written dates
@@ -459,7 +459,8 @@ _RULES: tuple[Rule, ...] = (
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?|D M|M[gfF,]{0,2}D", _written),
     _rule(
-        "[lcN] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DWU])[gfF]{1,3}M|[MD] [T&] [MD]", _month
+        "[lcN] M|M L|(?<=[ij])[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DWU])[gfF]{1,3}M|[MD] [T&] [MD]",
+        _month,
     ),
     _rule("(?<=[iS])f{0,4}y", lambda used: _day(used, year=used[0].value)),
     _rule("n [T&] D|[FS] n [T@] D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),

@@ -83,9 +83,11 @@ def from_cldr(language: str) -> dict[str, Entry]:
         for kind, names in (("W", locale.days), ("M", locale.months)):
             entries |= {folded(name): (kind, at, False) for at, name in names[context]["wide"].items()}
         for periods in locale.day_periods.get(context, {}).values():
-            named = ((folded(name), PARTS.get(period.rstrip("12"))) for period, name in periods.items())
-            of_day = ((name, part) for name, part in named if part and name not in ago)
-            entries |= {name: ("P", Point(part=part), False) for name, part in of_day}
+            named = {folded(name): period.rstrip("12") for period, name in periods.items()}
+            of_day = {name: PARTS[period] for name, period in named.items() if period in PARTS}
+            entries |= {name: ("P", Point(part=of_day[name]), False) for name in of_day.keys() - ago.keys()}
+            midnight = ("C", Point(clock=Clock(0, is_midnight=True)), False)
+            entries |= {name: midnight for name, period in named.items() if period == "midnight"}
     # As they are said, which may be another case than the name: "в эту среду" beside "среда".
     for number, field in enumerate(_WEEKDAYS):
         name, said = folded(locale.days["stand-alone"]["wide"][number]), _relative()[language][field]["0"]

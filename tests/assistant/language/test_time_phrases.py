@@ -337,6 +337,8 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
         ("Co robiłem w ostatnich dwóch godzinach?", "20T16:03", "20T18:03"),
         ("Vad läste jag i går morse?", "19T06:00", "19T12:00"),
         ("Wat las ik gisterochtend?", "19T06:00", "19T12:00"),
+        ("Wat las ik gisteren kwart over negen?", "19T09:10", "19T09:20"),
+        ("Cosa ho letto ieri a mezzanotte?", "18T23:55", "19T00:05"),
     ],
 )
 def test_times_of_day_are_told_in_other_languages(question: str, start: str, end: str) -> None:
@@ -355,6 +357,20 @@ def test_a_number_that_may_be_a_clock_time_is_named_where_no_words_for_times_of_
     found = in_message(question, SHANGHAI)
     assert isinstance(found, Refusal)
     assert (found.problem, found.phrase[:1]) == ("unread", "9")
+
+
+@for_each(
+    ("question", "unread"),
+    [
+        ("Cosa ho letto martedì tra pranzo e cena?", "tra pranzo e cena"),
+        ("Co jsem četl včera před obědem?", "před obědem"),
+        ("Что я читал вчера до обеда?", "до обеда"),
+    ],
+)
+def test_what_lies_between_or_before_something_unknown_is_named(question: str, unread: str) -> None:
+    found = in_message(question, SHANGHAI)
+    assert isinstance(found, Refusal)
+    assert (found.problem, found.phrase) == ("unread", unread)
 
 
 @for_each(
