@@ -1,7 +1,7 @@
 """What a sentence says that code can compare with a screen, and the screen: quotations, addresses, values and
 names.
 
-Names in Han are not told by themselves, but by what differs (`assistant.evidence.sign_names`).
+Names in Han are not told by themselves, but by what differs (`assistant.evidence.names`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Literal
 
 from assistant.core.texts import UNSPACED
 from assistant.evidence import quotes
-from assistant.evidence.names import CJK_RUN, WORD, is_form, names, parts
-from assistant.evidence.sign_names import Signs, family_names
+from assistant.evidence.names import CJK_RUN, WORD, Signs, family_names, is_form, names, parts
 from assistant.language.shown_values import Shown
 from assistant.language.small_words import bare, has_capital_nouns, is_plain, language_of
 from assistant.language.statements import QUOTED

@@ -23,16 +23,9 @@ SHORT_WEEKDAY = 4  # letters of a weekday's name that are too few to be told fro
 MIN_PERCENT = 5
 _OFFICIAL = ("official", "de_facto_official")
 _PREFIXES = {
-    "micro": -6,
-    "milli": -3,
-    "centi": -2,
-    "deci": -1,
-    "hecto": 2,
-    "kilo": 3,
-    "mega": 6,
-    "giga": 9,
-    "tera": 12,
-}
+    "micro": -6, "milli": -3, "centi": -2, "deci": -1,
+    "hecto": 2, "kilo": 3, "mega": 6, "giga": 9, "tera": 12,
+}  # fmt: skip
 """Powers of ten before a unit (SI)."""
 
 
