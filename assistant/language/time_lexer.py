@@ -151,8 +151,7 @@ class _Lexer:
             entry = self.latin.get(glued[2])
             is_unit = entry and entry[0] in ("=" if "-" in word else "UkH=")
             return self._pair(glued[1], glued[2], start) if is_unit else []
-        stamp = _STAMP.fullmatch(word)
-        if stamp:
+        if stamp := _STAMP.fullmatch(word):
             return self._pair(stamp[1], stamp[2], start)
         before, mark, behind = word.partition("-" if "-" in word else "/")
         pair = self._pair(before, behind, start) if behind else []
@@ -169,14 +168,9 @@ class _Lexer:
 
     def _pair(self, first: str, last: str, start: int) -> list[Piece]:
         """Two words that are both known, with at most a mark between them."""
-        found = []
-        for word, at in ((first, start), (last, self.normal.index(last, start + len(first)))):
-            shape = (*(_shape(word, self.language) or ("", None)), False)
-            kind, value, is_weak = self.latin.get(word, shape)
-            if not kind:
-                return []
-            found.append(Piece(kind, value, at, at + len(word), is_weak))
-        return found
+        at = self.normal.index(last, start + len(first))
+        found = self._known(first, start, is_start=True), self._known(last, at, is_start=True)
+        return [*found[0], *found[1]] if all(found) else []
 
     def _entry(self, entry: Entry, start: int, end: int, is_start: bool) -> Piece:
         kind, value, is_short = entry

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from assistant.language.time_calendar import Calendar as Calendar
 from assistant.language.time_calendar import Found as Found
@@ -54,7 +53,7 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
     A phrase that cannot be (tomorrow, 30 February) is a refusal when there is no other, and so are words
     of time that stay unread. None when the sentence names no time.
     """
-    composed = _composed(text)
+    composed = compose(pieces_of(text))
     row = [each._replace(kind="x") if _is_thing(composed, at) else each for at, each in enumerate(composed)]
     named = sorted(
         _phrases(row), key=lambda at: (not _is_mention(text, row[at]), row[at].start - row[at].end)
@@ -74,12 +73,6 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
     if refused and refused[0].problem == "unrecognised":
         return replace(refused[0], problem="unread")
     return refused[0] if refused else None
-
-
-@lru_cache(maxsize=16)
-def _composed(text: str) -> tuple[Piece, ...]:
-    """What a text says, whatever the calendar."""
-    return tuple(compose(pieces_of(text)))
 
 
 def widened(found: Found, calendar: Calendar) -> Found:
