@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,10 +62,9 @@ def is_object(text: str) -> bool:
 
 def has_answer(text: str) -> bool:
     """Whether a completion's text holds an answer."""
-    try:
+    with suppress(ModelMalformed):
         return bool(read_reply(text))
-    except ModelMalformed:
-        return False
+    return False
 
 
 def _structured(text: str) -> Reply | None:

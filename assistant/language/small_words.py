@@ -90,22 +90,12 @@ def is_small(word: str, language: str) -> bool:
 def denies(text: str, language: str = "") -> bool:
     """Whether a text, which may be in a `language`, has a word that denies."""
     form = text.casefold()
-    if _DENYING_SIGNS.search(form):
-        return True
-    found = {each for word in _WORD.findall(form) for each in _denying().get(word, ())}
+    words = set(_WORD.findall(form))
+    found = {each for each, denying in _DENYING.items() if not words.isdisjoint(denying.split())}
     if _DENYING_ENDING.search(form):
         found.add("en")
-    return bool(found) and (language in found or not found.isdisjoint(languages_of(text)))
-
-
-@cache
-def _denying() -> dict[str, set[str]]:
-    """The languages in which a word denies."""
-    found: dict[str, set[str]] = {}
-    for language, words in _DENYING.items():
-        for word in words.split():
-            found.setdefault(word, set()).add(language)
-    return found
+    is_told = bool(found) and (language in found or not found.isdisjoint(languages_of(text)))
+    return is_told or bool(_DENYING_SIGNS.search(form))
 
 
 @cache
