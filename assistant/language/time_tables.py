@@ -1,6 +1,6 @@
 """The words of time, each with the kind of piece it is.
 
-Those of six languages stand in ``time_words.toml``. Names of months and weekdays come from CLDR, and so do
+Those of seven languages stand in ``time_words.toml``. Names of months and weekdays come from CLDR, and so do
 the few words of other languages: days, weeks, months and years relative to today stand in
 ``relative_times.json``, from its package of dates (npm: cldr-dates-modern 45), and the numbers up to twelve
 from that of spelled numbers (npm: cldr-rbnf 48.2). A kind is one letter, so that
