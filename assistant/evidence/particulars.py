@@ -128,7 +128,8 @@ class Screen:
     def has(self, particular: Particular) -> bool:
         """Whether a particular of a sentence stands here, or is its moment as people round it."""
         if value := particular.value:
-            return self._shown.holds(value)
+            is_written = value.kind == "spelled" and self.has_text(particular.text.lower())
+            return is_written or self._shown.holds(value)
         if particular.kind != "name":
             return self.has_text(particular.text)
         if CJK_RUN.match(particular.text):

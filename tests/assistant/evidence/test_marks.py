@@ -19,7 +19,7 @@ from tests.tables import for_each
 TEXT = """Invoice R-20455   Anna Weber   18,430.00 EUR
 Payable by 2027-03-04, counter open until 2:30 pm
 罗振邦  62%   余杭区人民法院
-retention set to 14 days"""
+retention set to 14 days, the other to ninety days"""
 SCREEN = Screen([TEXT], ["Code", "main.py v2"], "2027-03-01T09:15:20+01:00")
 
 
@@ -82,6 +82,7 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
         ("The bill is from J. Keller [1].", ("Keller",)),
         ("We had both Invoices from Webers, by Counters [1].", ()),
         ("Die Rechnung kam von Keller & Söhne [1].", ("Söhne",)),
+        ("Payable within ninety days, or sixty [1].", ("sixty",)),
     ],
 )
 def test_what_of_a_sentence_stands_on_its_frame(sentence: str, missing: tuple[str, ...]) -> None:
