@@ -270,8 +270,10 @@ def _of_month(said: Date, year: int, month: int) -> Days | None:
         days = range(1 + (said.weekday - first.weekday()) % 7, length + 1, 7)
         day = next(iter(days[said.nth - (said.nth > 0) :]), 0)
     elif said.day is None:
-        last = month + 2 if said.size == "quarter" else month
-        return Days(first, date(year, last, monthrange(year, last)[1]))
+        if said.size == "quarter":
+            first = date(year, month - (month - 1) % 3, 1)
+            month = first.month + 2
+        return Days(first, date(year, month, monthrange(year, month)[1]))
     else:
         day = said.day
     return _days_from(date(year, month, day)) if 1 <= day <= length else None

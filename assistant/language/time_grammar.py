@@ -153,7 +153,7 @@ def _back(used: list[Piece]) -> Piece | None:
         case "second" | "minute" | "quarter_hour" | "hour" | "fortnight" if count == 1:
             return _rolling(used)
         case "quarter":
-            return _no_range(used)
+            return _day(used, months=3 * count, size="quarter")
     return None
 
 
@@ -308,7 +308,7 @@ def _minutes_beside(used: list[Piece], *, is_behind: bool = False) -> Piece | No
     told = used[hour_at]
     clock = Clock(told.value) if told.kind == "n" else told.value.clock
     rest = [piece for at, piece in enumerate(used) if at != hour_at and piece.kind in "nqKV"]
-    minutes = 0
+    minutes, is_named = 0, _has(used, "u")
     for piece in rest:
         match piece.kind:
             case "q":
@@ -317,7 +317,7 @@ def _minutes_beside(used: list[Piece], *, is_behind: bool = False) -> Piece | No
                 minutes = (minutes or 1) * piece.value
             case "V" if piece.value[1] != "minute":
                 return None
-            case "n" if is_behind and rest == [piece] and piece.end - piece.start == 1:
+            case "n" if is_behind and rest == [piece] and piece.end - piece.start == 1 and not is_named:
                 return None  # 七点一直: minutes have two signs, or their word
             case _:
                 minutes = int(piece.value[0] if piece.kind == "V" else piece.value)
@@ -429,6 +429,7 @@ _RULES: tuple[Rule, ...] = (
     # hours as amounts, months as units, the words for tomorrow and morning
     _rule("[Alp] n?[nq1] k|n?[nq1] k(?= a)|(n )?[lLpcN] k|n3", _unit("hour")),
     _rule("[bcN]+[ms]", _back),
+    _rule("[lcN] K(?! ?[gp])", _unit("quarter")),
     _rule("(?<=[DWcRr])f{0,4}t", lambda used: _made("P", Point(part=PARTS["morning"]), used)),
     _rule("t", lambda used: _day(used, days=-1)),
     # amounts
@@ -443,7 +444,7 @@ _RULES: tuple[Rule, ...] = (
     _rule(
         "U a|A U", lambda used: _ago(used) if used[0].is_weak or used[1].is_weak else None
     ),  # "godzinę temu"
-    _rule("JV|[lcN] K|[WP] < l", _no_range),
+    _rule("JV|[WP] < l", _no_range),
     _rule("N V|V F [DW]", _ahead),
     _rule("V w|VO|i[f]*V(?! g)", partial(_ago, sign=-1)),
     _rule(
@@ -487,7 +488,7 @@ _RULES: tuple[Rule, ...] = (
         "P(?= [&-] [qK])",  # "midi et demi"
         lambda used: _clock(12, 0, used) if used[0].value.part == PARTS["noon"] else None,
     ),
-    _rule("- n? [Ku] n k", _minutes_beside),
+    _rule("-n?[Ku]nk", _minutes_beside),
     _rule(
         "nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k",
         _minutes_behind,
@@ -495,11 +496,11 @@ _RULES: tuple[Rule, ...] = (
     _rule("1? [Kq] p [nC]( k)?|[nV] p [nC]( k)?|1? K [T<>] [nC]( k)?", _minutes_beside),
     _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
     _rule("(?<=[DPR])[@ij]?n T n( k)?|(?<![xXFgBn])n T n( k)?(?=_[DPR])", _not_past_midnight),
-    _rule("B C & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
-    _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
-    _rule("[nC] & 1?[qK]|[nC] - 1?[nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
     # half nine is half past nine, halb neun half an hour before it, dreiviertel neun a quarter
     _rule("q n(?! ?[UkMmdu])", lambda used: _clock(used[1].value, round(60 * used[0].value), used)),
+    _rule("B [nC] & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
+    _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
+    _rule("[nC] & 1?[qK]|[nC] - 1?[nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
     _rule(
         f"{_ENDS}(?! ?[xX])|(?<=[DPR,])[fij]{{0,4}}{_ENDS}|{_ENDS}(?=_[DPR])"
         "|(?<=[DPR])_[nCPµ] T [nCPµ]( & [nCPµ] T [nCPµ])?(?! ?[UMmd])|(?<![xX])[nCµ] T [nCPµ](?=_[DPR])"

@@ -87,6 +87,8 @@ _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _LETTER = re.compile("[a-z]")
 _TELLING_TIME = frozenset("DRtWMCUk!")
 _WORDS = re.compile(rf"[^\W\d_{_HAN_RUN}]+(?:-[^\W\d_{_HAN_RUN}]+)*")
+_ENDING = re.compile(r"(?<=\d)[a-z]{2}(?![a-z])")
+"""Of a number, as in "1er", which is no word of German for it."""
 _LAST_HOUR = (Span("rolling", amount=1, unit="hour"),)
 
 
@@ -274,7 +276,7 @@ def _language_of(text: str) -> str:
     """The language with most words of time in the text, and of those the one with most words; English in
     doubt.
     """
-    head = text[:2000]
+    head = _ENDING.sub(" ", text[:2000])
     words = {*_WORDS.findall(head), *re.findall(r"[a-z]+(?:['-][a-z]+)+|[a-z]+'?", head)}
     words = {word for word in words if len(word) > 1}
     told = small_words.languages_of(head)

@@ -26,10 +26,12 @@ from assistant.language.time_said import PARTS, Clock, Date, Point
 LATIN, HAN = ("en", "de", "fr", "es"), ("ko", "zh", "ja")
 CAPITAL_NAMES = ("en", "de")  # where names of days and months are written with a capital
 _VARIANTS = str.maketrans(
-    "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎–—‐−’",
-    "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'",
+    "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎–—‐−’łøđı",
+    "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'lodi",
 )
-"""Other forms of the characters of the table, as it writes them, and of dashes and apostrophes."""
+"""Other forms of the characters of the table, as it writes them, of dashes and apostrophes, and of letters
+that Unicode does not take apart, as people type them without their mark.
+"""
 
 Entry = tuple[str, Any, bool]  # kind, value, and whether the word may be another
 MOST_WORDS, MOST_SIGNS = 5, 6  # of an entry: words in Latin letters, characters of Han
@@ -151,7 +153,7 @@ def others(language: str) -> dict[str, Entry]:
     """The words of grammar that say nothing of time."""
     has_table = language in (*LATIN, *HAN)
     words = words_of(language)["grammar"].split() if has_table else stopwords(language)
-    return {word: ("z", None, False) for word in words}
+    return {folded(word): ("z", None, False) for word in words}
 
 
 def _table(language: str) -> dict[str, Entry]:
@@ -161,7 +163,8 @@ def _table(language: str) -> dict[str, Entry]:
         for word in written.split() if name != "grammar" else ():
             spelled, _, value = word.partition("=")
             kind, is_weak = kinds[name], name == "ordinal" or value.endswith("/weak")
-            entries[spelled.replace("_", " ")] = kind, _value(kind, value.removesuffix("/weak")), is_weak
+            meant = _value(kind, value.removesuffix("/weak"))
+            entries[folded(spelled.replace("_", " "))] = kind, meant, is_weak
     return entries
 
 
