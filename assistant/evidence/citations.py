@@ -26,9 +26,7 @@ from store.ocr.layout import Form, forms
 from store.ocr.readings import Reading, Word
 from store.search.sample import SampledFrame
 
-JOINT = " … "
-"""Between the quotes that were found in one frame."""
-
+JOINT = " … "  # between the quotes that were found in one frame
 _WORD = re.compile(r"\w{2}|\d")
 
 

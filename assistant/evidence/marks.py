@@ -24,7 +24,7 @@ from types import MappingProxyType
 from assistant.core.records import Claim, ClaimState, EvidenceItem, OnFrame
 from assistant.core.strings import own_sentences
 from assistant.evidence.particulars import Particular, Screen, is_in_signs, particulars, pieces_of
-from assistant.language.small_words import bare, language_of
+from assistant.language.small_words import language_of
 from assistant.language.statements import CITATION, Statement, plain, split_statements
 from assistant.language.values import without
 from assistant.retrieval.measured_facts import MeasuredFacts
@@ -197,22 +197,13 @@ def _underlined(
     said: str, start: int, found: Sequence[Particular], shown: Mapping[int, Screen], quoted: Sequence[str]
 ) -> Iterator[OnFrame]:
     """What is underlined of a sentence that stands at `start`: what stands on a frame and in what it rests
-    on, its quotes or the line that shares most with it. With its names in another order it may say
-    otherwise.
+    on, its quotes or the line that shares most with it.
     """
     pieces = pieces_of(said)
     rests_on = quoted or [line for screen in shown.values() if (line := screen.nearest(pieces))]
     proof = Screen(["\n".join(rests_on)])
-    names = [bare(each.text) for each in found if each.kind == "name"]
-    if any(_is_turned(names, bare(text)) for text in rests_on):
-        return
     for each in found:
         is_own = each.kind in ("quotation", "address")
         n = next((n for n, screen in shown.items() if screen.shows(each)), None)
         if n is not None and (is_own or proof.shows(each)):
             yield OnFrame(start + each.start, start + each.end, n)
-
-
-def _is_turned(names: Iterable[str], text: str) -> bool:
-    places = [at for name in dict.fromkeys(names) if (at := text.find(name)) >= 0]
-    return places != sorted(places)

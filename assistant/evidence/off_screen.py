@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assistant.core.records import Claim
@@ -30,12 +29,9 @@ SOURCE_OF = {"web_search": "web", "read_file": "files", "read_attachment": "atta
 TOOLS = frozenset({"calculator", "get_current_time", "get_current_datetime", "list_directory", *SOURCE_OF})
 """Tools whose results hold nothing that was recorded. Any other is taken to show it."""
 
-MIN_QUOTED_CHARS = 8
-"""Bytes in UTF-8 of a quotation that names its source."""
+MIN_QUOTED_CHARS = 8  # bytes in UTF-8 of a quotation that names its source
 MIN_TOLD, MAX_SHORT_CHARS = 2, 1_000
 """So much that can be compared stands not by chance in an item of no more characters."""
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +57,7 @@ class OffScreen:
     """What other sources have, whose words may be quoted."""
     asked: list[str] = field(default_factory=list)
 
-    def take(
-        self, tool: str, output: str, sources: Set[str] = frozenset(), arguments: Mapping[str, Any] = _NOTHING
-    ) -> None:
+    def take(self, tool: str, output: str, sources: Set[str], arguments: Mapping[str, Any]) -> None:
         """Note what a tool has returned, of which sources, and what it was asked for."""
         self.asked += _texts(dict(arguments))
         if sources & QUOTABLE:

@@ -1,7 +1,7 @@
 """What a sentence says that code can compare with a screen, and the screen: quotations, addresses, values and
 names.
 
-Names in Han are not told by themselves, but by what differs (`assistant.evidence.sign_names`).
+Names in Han are not told by themselves, but by what differs (`assistant.evidence.names`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Literal
 
 from assistant.core.texts import UNSPACED
 from assistant.evidence import quotes
-from assistant.evidence.names import CJK_RUN, WORD, is_form, names, parts
-from assistant.evidence.sign_names import Signs, family_names
+from assistant.evidence.names import CJK_RUN, WORD, Signs, family_names, is_form, names, parts
 from assistant.language.shown_values import Shown
 from assistant.language.small_words import bare, has_capital_nouns, is_plain, language_of
 from assistant.language.statements import QUOTED
@@ -57,11 +56,12 @@ def particulars(sentence: str, language: str) -> list[Particular]:
         here = list(finder(rest))
         found += here
         rest = without(rest, [(each.start, each.end) for each in here])
-    spans = [(start, end, not is_sure) for start, end, is_sure in names(rest, sentence, language, has_signs)]
     signs = family_names(rest) if has_signs else (run.span() for run in CJK_RUN.finditer(rest))
-    spans += [(start, end, False) for start, end in signs]
-    for start, end, is_weak in spans:
-        found.append(Particular(start, end, "name", sentence[start:end], None, is_weak, language))
+    spans = (*names(rest, sentence, language, has_signs), *((*span, False) for span in signs))
+    found += [
+        Particular(start, end, "name", sentence[start:end], None, is_weak, language)
+        for start, end, is_weak in spans
+    ]
     return sorted(found, key=lambda particular: particular.start)
 
 
@@ -128,8 +128,8 @@ class Screen:
     def has(self, particular: Particular) -> bool:
         """Whether a particular of a sentence stands here, or is its moment as people round it."""
         if value := particular.value:
-            stands = self._shown.holds(value) or self._shown.rounds_to(value)
-            return stands or (value.kind == "spelled" and self.has_text(particular.text.lower()))
+            is_written = value.kind == "spelled" and self.has_text(particular.text.lower())
+            return is_written or self._shown.holds(value)
         if particular.kind != "name":
             return self.has_text(particular.text)
         if CJK_RUN.match(particular.text):
@@ -180,15 +180,11 @@ class Screen:
         """Whether a name is in Latin letters and most of the screen in others, or the other way round: nobody
         knows how the screen has it.
         """
-        latin_letters, others = self._letters
-        is_latin = _LATIN_LETTER.match(particular.text)
-        return particular.kind == "name" and (latin_letters < others if is_latin else others < latin_letters)
-
-    @cached_property
-    def _letters(self) -> tuple[int, int]:
-        """How many letters are Latin, and how many are others."""
+        own, others = _LATIN_LETTER, _OTHER_LETTER
+        if not own.match(particular.text):
+            own, others = others, own
         text = "".join(self.texts[:1])
-        return len(_LATIN_LETTER.findall(text)), len(_OTHER_LETTER.findall(text))
+        return particular.kind == "name" and len(own.findall(text)) < len(others.findall(text))
 
     @property
     def is_blank(self) -> bool:

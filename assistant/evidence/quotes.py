@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from assistant.core.texts import CJK
 from assistant.language.values import mended
@@ -21,9 +21,7 @@ from assistant.language.values import mended
 MAX_QUOTE_CHARS = 400
 MAX_VERBATIM_CHARS = 4_000
 
-NEAR_LINES = 2
-"""So many lines further down the next part of a quote with an ellipsis may stand."""
-
+NEAR_LINES = 2  # so many lines further down the next part of a quote with an ellipsis may stand
 Span = tuple[int, int]
 
 _WIDE = re.compile(f"[{CJK}]")
@@ -41,8 +39,7 @@ _SHAPE_OF_TWO = {"rn": "m", "vv": "w", "cl": "d"}
 _TWO = re.compile("|".join(_SHAPE_OF_TWO))
 
 
-@dataclass(frozen=True, slots=True)
-class _Skeleton:
+class _Skeleton(NamedTuple):
     """``origin[i]`` is where character i begins in the original, ``ends[i]`` where it ends."""
 
     text: str
@@ -55,16 +52,14 @@ def find(text: str, quote: str) -> tuple[Span, ...]:
 
     A quote with an ellipsis has a span for each part; they must be found in order, within `NEAR_LINES`.
     """
-    whole = _find_one(text, quote, 0)
-    if whole:
+    if whole := next(places(text, quote), None):
         return (whole,)
     parts = [part for part in _ELLIPSIS.split(quote.strip(_QUOTE_MARKS)) if part.strip(_QUOTE_MARKS)]
-    if len(parts) < 2:
-        return ()
     spans: list[Span] = []
-    for part in parts:
-        span = _find_one(text, part, spans[-1][1] if spans else 0)
-        if span is None or (spans and text.count("\n", spans[-1][1], span[0]) > NEAR_LINES):
+    for part in parts if len(parts) > 1 else ():
+        end = spans[-1][1] if spans else 0
+        span = next((span for span in places(text, part) if span[0] >= end), None)
+        if span is None or (spans and text.count("\n", end, span[0]) > NEAR_LINES):
             return ()
         spans.append(span)
     return tuple(spans)
@@ -73,10 +68,6 @@ def find(text: str, quote: str) -> tuple[Span, ...]:
 def says_enough(quote: str) -> bool:
     """Three letters or digits, or two CJK characters: less would be found anywhere."""
     return len(_WIDE.findall(quote)) >= 2 or sum(map(str.isalnum, quote)) >= 3
-
-
-def _find_one(text: str, quote: str, start: int) -> Span | None:
-    return next((span for span in places(text, quote) if span[0] >= start), None)
 
 
 def places(text: str, quote: str) -> Iterator[Span]:

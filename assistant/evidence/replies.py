@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +20,7 @@ from engines.chat.protocol import ModelMalformed
 
 MAX_ANSWER_CHARS = 20_000
 
-Quote = tuple[str, str]
-"""(entry id, quoted words)"""
-
+Quote = tuple[str, str]  # (entry id, quoted words)
 _FENCE = re.compile(r"\A```(?:json|markdown|md|text)?\s*\n(.*?)\n?\s*```\Z", re.DOTALL | re.IGNORECASE)
 """Around all of an answer; one of code is a part of it."""
 _UNREADABLE = re.compile(r'"answer_md"\s*:\s*"(.*?)(?:"\s*(?:,\s*"\w+"\s*:|\}\s*\Z|\Z)|\Z)', re.DOTALL)
@@ -63,10 +62,9 @@ def is_object(text: str) -> bool:
 
 def has_answer(text: str) -> bool:
     """Whether a completion's text holds an answer."""
-    try:
+    with suppress(ModelMalformed):
         return bool(read_reply(text))
-    except ModelMalformed:
-        return False
+    return False
 
 
 def _structured(text: str) -> Reply | None:

@@ -18,26 +18,14 @@ from babel import Locale, localedata
 from babel.core import get_global
 from babel.dates import format_date, format_skeleton
 
-MIN_LETTERS = 3
-"""Of a name in an alphabet: shorter ones are words of other languages."""
-
-SHORT_WEEKDAY = 4
-"""Letters of a weekday's name that are too few to be told from names and words in prose."""
-
+MIN_LETTERS = 3  # of a name in an alphabet: shorter ones are words of other languages
+SHORT_WEEKDAY = 4  # letters of a weekday's name that are too few to be told from names and words in prose
 MIN_PERCENT = 5
 _OFFICIAL = ("official", "de_facto_official")
-_HALVES = ("am", "pm")
 _PREFIXES = {
-    "micro": -6,
-    "milli": -3,
-    "centi": -2,
-    "deci": -1,
-    "hecto": 2,
-    "kilo": 3,
-    "mega": 6,
-    "giga": 9,
-    "tera": 12,
-}
+    "micro": -6, "milli": -3, "centi": -2, "deci": -1,
+    "hecto": 2, "kilo": 3, "mega": 6, "giga": 9, "tera": 12,
+}  # fmt: skip
 """Powers of ten before a unit (SI)."""
 
 
@@ -149,16 +137,18 @@ def weekdays() -> dict[str, frozenset[int]]:
 @lru_cache(maxsize=1)
 def halves() -> re.Pattern[str]:
     """An hour with a half of the day behind it, ``2:30 pm``, ``5 p. m.``: the group `late` is the second."""
-    names: dict[str, set[str]] = {half: {half} for half in _HALVES}
-    for locale in _locales():
-        for context in ("format", "stand-alone"):
-            for width in ("wide", "abbreviated"):
-                periods = locale.day_periods.get(context, {}).get(width, {})
-                found = ((half, key(periods[half])) for half in _HALVES if half in periods)
-                for half, name in found:
-                    if len(name) > 2 or not name.isascii():
-                        names[half].add(name)
-    early, late = ("|".join(map(_spelled, sorted(names[half], key=len, reverse=True))) for half in _HALVES)
+    named = [
+        (half, key(periods[half]))
+        for locale in _locales()
+        for widths in locale.day_periods.values()
+        for periods in widths.values()
+        for half in ("am", "pm")
+        if half in periods
+    ]
+    names = {half: {half} for half in ("am", "pm")}
+    for half, name in named:
+        names[half] |= {name} if len(name) > 2 or not name.isascii() else set()
+    early, late = ("|".join(map(_spelled, sorted(of, key=len, reverse=True))) for of in names.values())
     return re.compile(
         rf"(?<![\d.,:])(?P<h>0?\d|1[0-2])(?:[:.](?P<m>[0-5]\d))?\s?(?:(?P<late>{late})|{early})(?![^\W\d_])",
         re.IGNORECASE,

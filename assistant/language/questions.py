@@ -31,10 +31,8 @@ class Form(Enum):
     YES_NO = "yes_no"
 
 
-MAX_LEANING = 3
-"""A question with more words of its own says what it is about."""
-TELLING = 2
-"""Small words that tell a language."""
+MAX_LEANING = 3  # a question with more words of its own says what it is about
+TELLING = 2  # small words that tell a language
 _IN_EACH = (Form.DURATION, Form.VISITS)
 
 
@@ -51,6 +49,11 @@ def _pattern(language: str, name: str) -> re.Pattern[str]:
     return _whole_words(language, expressions()[language][name])
 
 
+def _said(name: str, message: str) -> re.Match[str] | None:
+    """What a question says of what is written under a name for its language."""
+    return _pattern(asked_in(message), name).search(normalize(message))
+
+
 @cache
 def _patterns(language: str) -> dict[Form, re.Pattern[str]]:
     """The interrogatives of a language; "how long" stands before "how"."""
@@ -59,14 +62,12 @@ def _patterns(language: str) -> dict[Form, re.Pattern[str]]:
 
 def asks_for_last(message: str) -> bool:
     """Whether a question asks when something was the last time."""
-    language = asked_in(message)
-    is_last = _pattern(language, "last").search(normalize(message))
-    return is_last is not None and form_of(message, language) is Form.MOMENT
+    return _said("last", message) is not None and form_of(message) is Form.MOMENT
 
 
 def asks_where(message: str) -> bool:
     """Whether a question asks for a place, which may be one on the screen: a window, a page."""
-    return _pattern(asked_in(message), "place").search(normalize(message)) is not None
+    return _said("place", message) is not None
 
 
 _WITH_SUBJECTS = ("en", "de", "fr", "nl", "sv", "ru", "uk")
@@ -79,19 +80,15 @@ def drops_subject(message: str) -> bool:
 
 def asks_for_latest(message: str) -> bool:
     """Whether a question asks how something is now, or how it was in the end."""
-    language, text = asked_in(message), normalize(message)
-    return any(pattern.search(text) for pattern in (_now(language), _pattern(language, "latest")))
+    is_now = _now(asked_in(message)).search(normalize(message))
+    return bool(is_now or _said("latest", message))
 
 
 @lru_cache(maxsize=4096)
 def says_change(line: str) -> bool:
     """Whether a line says, in whatever language, that something is no longer as it was."""
-    return _changes().search(normalize(line)) is not None
-
-
-@cache
-def _changes() -> re.Pattern[str]:
-    return re.compile("|".join(_pattern(language, "changes").pattern for language in ASKED_IN))
+    text = normalize(line)
+    return any(_pattern(language, "changes").search(text) for language in ASKED_IN)
 
 
 _ABOUT_ANYTHING = (Form.FACT, Form.DURATION, Form.VISITS, Form.APPS, Form.YES_NO)
@@ -102,8 +99,7 @@ def goes_on(message: str, language: str) -> bool:
     form = form_of(message, language)
     if asked_words(message, language) or form is Form.SUMMARY:
         return False
-    pro_verb = _pattern(language, "pro_verbs")
-    return form not in _ABOUT_ANYTHING or not pro_verb.search(normalize(message))
+    return form not in _ABOUT_ANYTHING or not _pattern(language, "pro_verbs").search(normalize(message))
 
 
 def leans(message: str, language: str) -> bool:
@@ -133,14 +129,13 @@ def form_of(message: str, language: str = "") -> Form:
 
 def asks_for_pages(message: str) -> bool:
     """Whether the apps that a question asks for are sites or their pages."""
-    language = asked_in(message)
-    named = _pattern(language, Form.APPS.value).search(normalize(message))
-    return named is not None and _pattern(language, "pages").search(named[0]) is not None
+    named = _said(Form.APPS.value, message)
+    return named is not None and _pattern(asked_in(message), "pages").search(named[0]) is not None
 
 
 def asks_of_use(message: str) -> bool:
     """Whether a question is about what was done or used, not only about what was shown."""
-    return _pattern(asked_in(message), "pro_verbs").search(normalize(message)) is not None
+    return _said("pro_verbs", message) is not None
 
 
 def asks_for_state(message: str) -> tuple[bool, tuple[str, ...]] | None:
@@ -179,15 +174,10 @@ def asks_for_absence(message: str) -> bool:
     return rest != text and not asked_words(rest, language)
 
 
-_NAMES = {"messages": ("messages", "writes"), "calendar": ("calendar",)}
-
-
 def sources_named(message: str) -> tuple[str, ...]:
     """The imported sources that a question names, by their names or by what is done there."""
-    language, text = asked_in(message), normalize(message)
-    return tuple(
-        kind for kind, names in _NAMES.items() if any(_pattern(language, each).search(text) for each in names)
-    )
+    names = {"messages": ("messages", "writes"), "calendar": ("calendar",)}
+    return tuple(kind for kind, words in names.items() if any(_said(each, message) for each in words))
 
 
 def words_beside_sources(message: str) -> tuple[str, ...]:
@@ -222,20 +212,14 @@ def _now(language: str) -> re.Pattern[str]:
 
 def asked_words(message: str, language: str = "", *, of_app: bool = False) -> tuple[str, ...]:
     """What a question is about, in normal form: none of "what did I do", `of_app` "mail" of "mail app"."""
-    text = normalize(message)
-    language = language or asked_in(message)
+    text, language = normalize(message), language or asked_in(message)
     # Of Chinese verbs the word of asking behind them tells that they stand for any.
     if asks_for_last(message):
         text = _pattern(language, "last").sub(" ", text)
     if of_app or form_of(message, language) is Form.APPS:
         text = _pattern(language, "apps" if of_app else "each_app").sub(" ", text)
-    for pattern in (
-        _pattern(language, "tell"),
-        _pattern(language, "pro_verbs"),
-        _now(language),
-        _pattern(language, "latest"),
-        *_patterns(language).values(),
-    ):
+    of_asking = (_pattern(language, name) for name in ("tell", "pro_verbs", "latest"))
+    for pattern in (*of_asking, _now(language), *_patterns(language).values()):
         text = pattern.sub(" ", text)
     words, other = question_words(text, language), _other(message)
     return tuple(word for word in words if not other or not is_small(word, other)) or words

@@ -62,7 +62,7 @@ class Shown:
                 self._weekdays.add(date(year, month, of_month).weekday())
 
     def holds(self, value: Value) -> bool:
-        """Whether one reading of a value is shown, or is of the moment."""
+        """Whether one reading of a value is shown, or is of the moment, as people round it."""
         return self._is_of_moment(value) or self._reads(value, self._days)
 
     def writes(self, value: Value) -> bool:
@@ -75,23 +75,20 @@ class Shown:
             return value.kind == "number" and self._has_number(value)
         return self._reads(value, self._sure_days)
 
-    def rounds_to(self, value: Value) -> bool:
-        """Whether a clock time tells the moment as people round it: to five minutes, or half an hour."""
-        return value.kind == "clock" and any(map(self._is_about, value.readings))
-
-    def _is_about(self, said: int) -> bool:
-        if self._moment is None or said % 5:
-            return False
-        off = abs(said - self._moment.hour * 60 - self._moment.minute)
-        return min(off, 1440 - off) <= (15 if said % 30 == 0 else 5)
-
     def _is_of_moment(self, value: Value) -> bool:
+        """Whether a value is of the moment; people round a clock time to five minutes, or half an hour."""
         if (now := self._moment) is None:
             return False
         if value.kind == "date":
             return any(_same_day(said, (now.year, now.month, now.day)) for said in value.readings)
-        told = {"clock": (now.hour * 60 + now.minute,), "weekday": (now.weekday(),)}
-        return not value.readings.isdisjoint(told.get(value.kind, (now.year, now.day)))
+        if value.kind != "clock":
+            told = (now.weekday(),) if value.kind == "weekday" else (now.year, now.day)
+            return not value.readings.isdisjoint(told)
+        for said in value.readings:
+            off = abs(said - now.hour * 60 - now.minute)
+            if min(off, 1440 - off) <= (15 if said % 30 == 0 else 5 if said % 5 == 0 else 0):
+                return True
+        return False
 
     def _reads(self, value: Value, days: Set[Day]) -> bool:
         if value.kind == "date":
@@ -171,9 +168,7 @@ class Shown:
 
 
 def _ordered(text: str, found: Iterable[Value]) -> Iterator[Value]:
-    """The values; one that may be two is read as the others are: ``3/4`` beside ``15/3``, ``7:00`` beside
-    ``19:30``.
-    """
+    """The values; a day that may be two is read as the others are: ``3/4`` beside ``15/3``."""
     ways = {_way(text, value, each) for value in found if len(value.readings) == 1 for each in value.readings}
     for value in found:
         fit = frozenset(each for each in value.readings if _way(text, value, each) in ways - {""})
@@ -181,14 +176,11 @@ def _ordered(text: str, found: Iterable[Value]) -> Iterator[Value]:
 
 
 def _way(text: str, value: Value, reading: Any) -> str:
-    """How a day or a clock time that has no words is read."""
-    written = text[value.start : value.end]
-    runs = [int(run) for run in _DIGITS.findall(written)[:2]]
-    if value.kind == "date" and runs in ([reading[2], reading[1]], [reading[1], reading[2]]):
-        return "day" if runs[0] == reading[2] else "month"
-    is_bare = value.kind == "clock" and not any(map(str.isalpha, written))
-    is_of_24 = is_bare and reading // 60 in runs[:1] and (reading >= 13 * 60 or len(value.readings) > 1)
-    return "of 24 hours" if is_of_24 else ""
+    """Which comes first in a day without words."""
+    runs = [int(run) for run in _DIGITS.findall(text[value.start : value.end])[:2]]
+    if value.kind != "date" or runs not in ([reading[2], reading[1]], [reading[1], reading[2]]):
+        return ""
+    return "day" if runs[0] == reading[2] else "month"
 
 
 def _in_calendar(near: date, weekdays: Set[int], of_month: int) -> Iterator[Day]:

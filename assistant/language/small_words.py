@@ -17,13 +17,9 @@ from stopwordsiso import langs, stopwords
 
 from engines.embeddings.multilingual import is_likelier_small
 
-HEAD = 4
-"""Letters of a noun by which a compound that ends in it is known."""
-
+HEAD = 4  # letters of a noun by which a compound that ends in it is known
 _WORD = re.compile(r"[^\W\d_]+")
-_ENDINGS = ("", "e", "n", "s", "en", "er", "es", "ern")
-"""Of German nouns in other cases."""
-
+_ENDINGS = ("", "e", "n", "s", "en", "er", "es", "ern")  # of German nouns in other cases
 _OF_SCRIPT = (
     ("ja", re.compile("[\u3041-\u30fa]")),
     ("ko", re.compile("[\uac00-\ud7a3]")),
@@ -67,15 +63,12 @@ _Hashes = np.ndarray[tuple[int], np.dtype[np.int64]]
 def language_of(text: str) -> str:
     """The language of whose small words a text has most; of one without any what its script tells, or ""."""
     found = _counted(text)
+    by_script = next((language for language, sign in _OF_SCRIPT if sign.search(text)), "")
     # Of two with as many the one whose nouns have capitals, so that less is taken for a name; then the one
     # with the shorter list.
     return max(
-        found, key=lambda each: (found[each], has_capital_nouns(each), -_size(each)), default=_by_script(text)
+        found, key=lambda each: (found[each], has_capital_nouns(each), -_size(each)), default=by_script
     )
-
-
-def _by_script(text: str) -> str:
-    return next((language for language, sign in _OF_SCRIPT if sign.search(text)), "")
 
 
 def languages_of(text: str) -> list[str]:
@@ -97,22 +90,12 @@ def is_small(word: str, language: str) -> bool:
 def denies(text: str, language: str = "") -> bool:
     """Whether a text, which may be in a `language`, has a word that denies."""
     form = text.casefold()
-    if _DENYING_SIGNS.search(form):
-        return True
-    found = {each for word in _WORD.findall(form) for each in _denying().get(word, ())}
+    words = set(_WORD.findall(form))
+    found = {each for each, denying in _DENYING.items() if not words.isdisjoint(denying.split())}
     if _DENYING_ENDING.search(form):
         found.add("en")
-    return bool(found) and (language in found or not found.isdisjoint(languages_of(text)))
-
-
-@cache
-def _denying() -> dict[str, set[str]]:
-    """The languages in which a word denies."""
-    found: dict[str, set[str]] = {}
-    for language, words in _DENYING.items():
-        for word in words.split():
-            found.setdefault(word, set()).add(language)
-    return found
+    is_told = bool(found) and (language in found or not found.isdisjoint(languages_of(text)))
+    return is_told or bool(_DENYING_SIGNS.search(form))
 
 
 @cache

@@ -38,9 +38,7 @@ _STOP = re.compile(
 _CITATIONS = re.compile(r"(?:\s*\[\d+\])*")
 _LAST_WORD = re.compile(r"[^\W_]*(?:\.[^\W_]+)*\Z")
 _NEXT_WORD = re.compile(r"\s?[\"'“”’»)*_]*\s+[\"'“„«(*_]*([^\W_]*)")
-ABBREVIATED = 4
-"""Letters of a word with a capital that a full stop shortens: "Prof. Lee", "Hnos. Ruiz"."""
-
+ABBREVIATED = 4  # letters of a word with a capital that a full stop shortens: "Prof. Lee", "Hnos. Ruiz"
 _NEWLINE = re.compile(r"\r\n?|\n")
 _UNDERLINE = re.compile(r"\n[ \t>]*[=-]+\s*\Z")
 _CELLS = re.compile(r"^[ \t]*(?:>[ \t]?)*\|?[ \t]*(.*?)[ \t]*\|?[ \t]*$")

@@ -105,22 +105,17 @@ def found_of(span: Span, phrase: str, calendar: Calendar) -> Found:
     readings = [each for said in (span, _in_the_morning(span)) if said for each in _readings(said, calendar)]
     if readings[0].start_ms >= calendar.ends_ms:
         raise Refused("future")
-    begun = (replace(each, phrase=phrase) for each in readings if each.start_ms < calendar.ends_ms)
-    found, *also = (_until_now(each, calendar) for each in begun)
-    return replace(found, also=tuple(also))
-
-
-def _until_now(found: Found, calendar: Calendar) -> Found:
-    if found.end_ms <= calendar.ends_ms:
-        return found
-    return replace(found, end_ms=calendar.now_ms, is_clamped=not found.is_open)
+    begun = [replace(each, phrase=phrase) for each in readings if each.start_ms < calendar.ends_ms]
+    for at, each in enumerate(begun):
+        if each.end_ms > calendar.ends_ms:
+            begun[at] = replace(each, end_ms=calendar.now_ms, is_clamped=not each.is_open)
+    return replace(begun[0], also=tuple(begun[1:]))
 
 
 def _in_the_morning(span: Span) -> Span | None:
     """Seven is said of the evening and of the morning alike."""
     clock = span.start.clock if span.start else None
-    is_told = span.end is not None and _is_fixed(span.end)
-    if not span.start or not clock or is_told or _is_fixed(span.start) or clock.hour != 7 or clock.minute < 0:
+    if not span.start or not clock or any(map(_is_fixed, span.points)) or clock.hour != 7 or clock.minute < 0:
         return None
     return replace(span, start=replace(span.start, clock=replace(clock, half="am")))
 
@@ -186,17 +181,14 @@ def days_of(said: Date, calendar: Calendar, latest: date | None = None) -> Days:
     Raises `Refused` for what no calendar has, and where the words contradict each other.
     """
     days = _days_of(said, calendar, latest or _latest(said, calendar))
-    if said.weekday is not None and said.nth is None and days.first.weekday() != said.weekday:
-        raise Refused("no_such_date")
-    contradicts = said.days is not None and any(
-        wanted is not None and wanted != getattr(days.first, name)
-        for name, wanted in (("year", said.year), ("month", said.month), ("day", said.day))
-    )
-    if contradicts or (days.first == days.last and not times.day(days.first, calendar.zone).exists):
+    on = days.first
+    contradicts = any(
+        getattr(said, name) not in (None, getattr(on, name)) for name in ("year", "month", "day")
+    ) or (said.nth is None and said.weekday not in (None, on.weekday()))
+    if contradicts or (on == days.last and not times.day(on, calendar.zone).exists):
         raise Refused("no_such_date")
     if said.size == "week" and said.weeks is None:
-        first = calendar.week_of(days.first)
-        return Days(first, first + timedelta(days=6))
+        return _days_from(calendar.week_of(on), 7)
     return days
 
 
@@ -213,22 +205,31 @@ def _latest(said: Date, calendar: Calendar) -> date:
 
 def _days_of(said: Date, calendar: Calendar, latest: date) -> Days:
     today = calendar.today
-    if said.size == "weekend":
-        return _weekend(said, today)
+    if said.size == "weekend":  # without a word for which, the last that has begun
+        saturday = _back(today, today.weekday() - 5)
+        first = _back(saturday, 7 * (int(saturday > today) if said.weeks is None else said.weeks))
+        return _days_from(first, 2) if said.weekday is None else _days_from(_back(first, 5 - said.weekday))
     if said.days is not None:
         months = (said.months or 0) + 12 * (said.years or 0)
-        on = _back(_months_back(today, months) if months else today, said.days + 7 * (said.weeks or 0))
-        return Days(on, on)
+        return _days_from(_back(_months_back(today, months), said.days + 7 * (said.weeks or 0)))
     if said.weeks is not None:
-        return _in_week(said, calendar)
+        on = _back(today, 7 * said.weeks)
+        first = calendar.week_of(on)
+        if said.weekday is not None:
+            return _days_from(_back(first, -((said.weekday - calendar.week_start) % 7)))
+        # Of a week that is only counted back the one day may be meant.
+        return Days(first, _back(first, -6), ((on, on),) if said.size == "ago" else ())
     if said.weekday is None or said.nth is not None or said.day is not None or said.month is not None:
         return _dated(said, today, latest)
     if not said.is_last:
-        on = _back(latest, (latest.weekday() - said.weekday) % 7)
-        return Days(on, on)
+        return _days_from(_back(latest, (latest.weekday() - said.weekday) % 7))
     on = _back(today, (today.weekday() - said.weekday - 1) % 7 + 1)
     earlier = _back(on, 7)
     return Days(on, on, ((earlier, earlier),) if on >= calendar.week_of(today) else ())
+
+
+def _days_from(first: date, count: int = 1) -> Days:
+    return Days(first, _back(first, 1 - count))
 
 
 def _back(on: date, days: int) -> date:
@@ -236,28 +237,6 @@ def _back(on: date, days: int) -> date:
         return on - timedelta(days=max(-_MAX_DAYS, min(days, 10 * _MAX_DAYS)))
     except OverflowError as error:
         raise Refused("no_such_date") from error
-
-
-def _in_week(said: Date, calendar: Calendar) -> Days:
-    """A week, or its weekday; of a week that is only counted back the one day may be meant."""
-    weeks = said.weeks or 0
-    first = calendar.week_of(_back(calendar.today, 7 * weeks))
-    if said.weekday is not None:
-        on = first + timedelta(days=(said.weekday - calendar.week_start) % 7)
-        return Days(on, on)
-    on = _back(calendar.today, 7 * weeks)
-    return Days(first, first + timedelta(days=6), ((on, on),) if said.size == "ago" else ())
-
-
-def _weekend(said: Date, today: date) -> Days:
-    """Saturday and Sunday; without a word for which, the last that has begun."""
-    coming = today + timedelta(days=(5 - today.weekday()) if today.weekday() < 6 else -1)
-    weeks = said.weeks if said.weeks is not None else int(coming > today)
-    first = _back(coming, 7 * weeks)
-    if said.weekday is not None:
-        first = _back(first, -((said.weekday - 5) % 7))
-        return Days(first, first)
-    return Days(first, first + timedelta(days=1))
 
 
 def _dated(said: Date, today: date, latest: date) -> Days:
@@ -288,15 +267,16 @@ def _of_month(said: Date, year: int, month: int) -> Days | None:
     length = monthrange(year, month)[1]
     first = date(year, month, 1)
     if said.nth is not None and said.weekday is not None:
-        day = 1 + (said.weekday - first.weekday()) % 7 + 7 * (said.nth - 1)
-        while (said.nth < 0 and day + 7 <= length) or day < 1:
-            day += 7
+        days = range(1 + (said.weekday - first.weekday()) % 7, length + 1, 7)
+        day = next(iter(days[said.nth - (said.nth > 0) :]), 0)
     elif said.day is None:
-        last = date(year, month + 2, monthrange(year, month + 2)[1]) if said.size == "quarter" else None
-        return Days(first, last or date(year, month, length))
+        if said.size == "quarter":
+            first = date(year, month - (month - 1) % 3, 1)
+            month = first.month + 2
+        return Days(first, date(year, month, monthrange(year, month)[1]))
     else:
         day = said.day
-    return Days(date(year, month, day), date(year, month, day)) if 1 <= day <= length else None
+    return _days_from(date(year, month, day)) if 1 <= day <= length else None
 
 
 # -- clock times --------------------------------------------------------------------------
@@ -304,15 +284,13 @@ def _of_month(said: Date, year: int, month: int) -> Days | None:
 
 def minute_of(clock: Clock, part: Part | None) -> int:
     """Minutes after midnight. Raises `Refused` for what no clock shows."""
-    hour, minute = clock.hour, clock.minute
-    if minute > 59 or hour > 24 or (hour == 24 and minute > 0) or (clock.half and not 1 <= hour <= 12):
+    if clock.minute > 59 or clock.at > 1440 or (clock.half and not 1 <= clock.hour <= 12):
         raise Refused("no_such_time")
-    at = hour * 60 + minute
     if clock.half:
-        return at % 720 + (720 if clock.half == "pm" else 0)
-    if part and hour <= 12:
-        return (at - part.clock_min) % 720 + part.clock_min
-    return at + 720 if clock.is_bare and 1 <= hour <= 7 else at
+        return clock.at % 720 + (720 if clock.half == "pm" else 0)
+    if part and clock.hour <= 12:
+        return (clock.at - part.clock_min) % 720 + part.clock_min
+    return clock.at + 720 if clock.is_bare and 1 <= clock.hour <= 7 else clock.at
 
 
 def _is_fixed(point: Point) -> bool:
@@ -339,10 +317,8 @@ def _ends_of(start: Point, end: Point) -> tuple[int, int]:
 def _edge(point: Point, *, is_end: bool) -> int:
     if point.clock is None:
         assert point.part
-        start, end = _bounds(point)
-        if point.half:
-            return end if is_end else start
-        return point.part.closes if is_end else point.part.opens
+        opens_closes = _bounds(point) if point.half else (point.part.opens, point.part.closes)
+        return opens_closes[is_end]
     if point.clock.is_midnight and (is_end or point.part):
         return 1440
     return minute_of(point.clock, point.part)
@@ -371,9 +347,7 @@ def _of_point(point: Point, calendar: Calendar, around_min: int = 0) -> Iterator
     for on in _dates(point, start, calendar):
         if start < end or around_min:
             margin = around_min if point.clock else 0
-            found = _between(
-                _wall(on, start - margin, calendar), _wall(on, end + margin, calendar, later=True)
-            )
+            found = _between(on, start - margin, end + margin, calendar)
             is_around = start - margin < middle < end + margin
             yield replace(found, around_ms=_wall(on, middle, calendar)[0] if is_around else None)
             continue
@@ -410,7 +384,7 @@ def _of_range(start: Point, end: Point, calendar: Calendar) -> Iterator[Found]:
     if start.has_time and end.has_time and start.date == end.date:
         first, last = _ends_of(start, end)
         for on in _dates(start, first, calendar):
-            yield _between(_wall(on, first, calendar), _wall(on, last, calendar, later=True))
+            yield _between(on, first, last, calendar)
         return
     last_days = None if end.is_now else days_of(end.date or _TODAY, calendar)
     until = last_days.last if last_days else calendar.today
@@ -420,26 +394,29 @@ def _of_range(start: Point, end: Point, calendar: Calendar) -> Iterator[Found]:
         first_day = days_of(replace(start.date, year=start.date.year - 1), calendar).first
     if first_day > until:
         raise Refused("no_such_date")
-    last_end = (calendar.now_ms, "") if end.is_now else _at(end, until, calendar, is_end=True)
-    yield _between(_at(start, first_day, calendar, is_end=False), last_end, is_open=end.is_now)
+    (start_ms, opens), (end_ms, closes) = (
+        _at(point, on, calendar, is_end=is_end)
+        for point, on, is_end in ((start, first_day, False), (end, until, True))
+    )
+    yield _found(start_ms, end_ms, is_open=end.is_now, start=opens, end=closes)
 
 
 def _shared(start: Point, end: Point) -> tuple[Point, Point]:
     """What one end says of the day and leaves out at the other belongs to both."""
-    if start.is_now or end.is_now:
-        return start, end
     first, last = start.date or end.date, end.date or start.date
-    if not first or not last:
+    if start.is_now or end.is_now or not first or not last:
         return start, end
     return replace(start, date=first.completed(last)), replace(end, date=last.completed(first))
 
 
 def _at(point: Point, on: date, calendar: Calendar, *, is_end: bool) -> tuple[int, str]:
     """An end of a range on its day, and what was adjusted."""
-    if not point.has_time:
-        day = calendar.day(on)
-        return (day.end_ms if is_end else day.start_ms), ""
-    return _wall(on, _edge(point, is_end=is_end), calendar, later=is_end)
+    if point.is_now:
+        return calendar.now_ms, ""
+    if point.has_time:
+        return _wall(on, _edge(point, is_end=is_end), calendar, later=is_end)
+    day = calendar.day(on)
+    return (day.end_ms if is_end else day.start_ms), ""
 
 
 def _of_open(mode: Mode, point: Point, calendar: Calendar) -> Iterator[Found]:
@@ -467,9 +444,10 @@ def _up_to_now(start_ms: int, kind: str, calendar: Calendar) -> Found:
     return _found(start_ms, max(start_ms, calendar.now_ms), is_open=True, start=kind)
 
 
-def _between(start: tuple[int, str], end: tuple[int, str], *, is_open: bool = False) -> Found:
-    """A range between two times on the wall."""
-    return _found(start[0], end[0], is_open=is_open, start=start[1], end=end[1])
+def _between(on: date, first: int, last: int, calendar: Calendar) -> Found:
+    """A range between two minutes after a date's midnight."""
+    (start_ms, start), (end_ms, end) = _wall(on, first, calendar), _wall(on, last, calendar, later=True)
+    return _found(start_ms, end_ms, start=start, end=end)
 
 
 def _found(

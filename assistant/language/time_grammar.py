@@ -3,11 +3,11 @@
 A text is a row of pieces, each of a kind that one letter names (see `time_tables`), so a rule is a
 pattern over letters and a function that makes one piece of those it joined. In a pattern a space
 stands for words between that say nothing ("on", "the", "at"), ``_`` for those and commas. Rules run
-in order, each once over the whole row, but those of a day and a clock, which join as long as they can.
+in order, each over the whole row until nothing joins.
 
 What is composed has the kind D (a day), P (a part of the day), C (a clock time), R (a day with a time
-of day), V (an amount of a unit) or Z (spans). Clock times that an answer spells out are read by the same
-rules (`assistant.language.values`).
+of day), V (an amount of a unit), Z (spans) or % (a word of time that is no range: "every morning"). Clock
+times that an answer spells out are read by the same rules (`assistant.language.values`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ from typing import Any
 from assistant.language.time_lexer import Piece
 from assistant.language.time_said import PARTS, Clock, Date, Mode, Point, Span
 
-GAP = "[fijg@]{0,4}"  # bounded, so that every rule is linear
-POINT = "[DPCR!]"
-_LOOSE = "[fijg@,]{0,5}"
+_GAP, _LOOSE = "[fijg@]{0,4}", "[fijg@,]{0,5}"  # bounded, so that every rule is linear
+_POINT = "[DPCR!]"
 _SPARE = frozenset("fijg@,")
 
 Build = Callable[[list[Piece]], "Piece | list[Piece] | None"]
-
-
 Rule = tuple[re.Pattern[str], Build, bool]
 """What pieces look like, what is built of them (or None), and whether the words between are built in."""
 
@@ -69,20 +66,20 @@ def _made(kind: str, value: Any, used: Sequence[Piece]) -> Piece:
     return Piece(kind, value, used[0].start, used[-1].end, weak)
 
 
-def _as(kind: str) -> Build:
-    return lambda used: _made(kind, None, used)
-
-
-def _half_of(used: list[Piece]) -> Piece:
-    return used[1]._replace(value=replace(used[1].value, half=used[0].value), start=used[0].start)
-
-
-def _kind(kind: str) -> Build:
-    return lambda used: used[0]._replace(kind=kind)
+def _no_range(used: list[Piece]) -> Piece:
+    return _made("%", None, used)
 
 
 def _unit(unit: str) -> Build:
     return lambda used: [*used[:-1], used[-1]._replace(kind="U", value=unit)]
+
+
+def _value(used: Sequence[Piece], kinds: str) -> Any:
+    return next((piece.value for piece in used if piece.kind in kinds), None)
+
+
+def _has(used: Sequence[Piece], kinds: str) -> bool:
+    return any(piece.kind in kinds for piece in used)
 
 
 # -- amounts ------------------------------------------------------------------------------
@@ -91,23 +88,15 @@ def _unit(unit: str) -> Build:
 def _amount(used: list[Piece]) -> Piece | None:
     """ "two and a half hours", "three quarters of an hour", "an hour and a quarter", 一个半小时."""
     at = next(index for index, piece in enumerate(used) if piece.kind == "U")
-    unit, total, quarter = used[at].value, 0.0, 0.0
-    for piece in used:
-        if piece.kind == "n":
-            total += piece.value
-        elif piece.kind == "q":
-            total += abs(piece.value)
-        elif piece.kind == "K":
-            quarter = 0.25
-    is_counted = any(piece.kind == "n" for piece in used[:at]) and not any(p.kind == "&" for p in used)
-    total = total * quarter if quarter and is_counted else total + quarter
-    if not any(piece.kind in "nqK" for piece in used[:at]) and any(piece.kind in "1qK" for piece in used):
-        total += 1
-    if unit == "year" and not total.is_integer():
-        total, unit = total * 12, "month"
-    if unit == "month" and not total.is_integer():
-        total, unit = total * 30, "day"
-    return _made("V", (total, unit), used) if total else None
+    unit, before = used[at].value, used[:at]
+    count = float(sum(abs(piece.value) for piece in used if piece.kind in "nq"))
+    if _has(used, "K"):
+        count = count / 4 if _has(before, "n") and not _has(used, "&") else count + 0.25
+    count += not _has(before, "nqK") and _has(used, "1qK")
+    for whole, part, size in (("year", "month", 12), ("month", "day", 30)):
+        if unit == whole and not count.is_integer():
+            unit, count = part, count * size
+    return _made("V", (count, unit), used) if count else None
 
 
 def _spans(
@@ -116,8 +105,12 @@ def _spans(
     return _made("Z", (Span(mode, start, end, **of),), used)
 
 
+def _ahead(used: list[Piece]) -> Piece:
+    return _spans("ahead", used)
+
+
 def _rolling(used: list[Piece]) -> Piece | None:
-    amount, unit = _value(used, "V") or (1.0, _value(used, "U"))
+    amount, unit = _value(used, "V") or (float(_value(used, "n") or 1), _value(used, "U"))
     return None if unit == "weekend" else _spans("rolling", used, amount=amount, unit=unit)
 
 
@@ -134,26 +127,23 @@ def _ago(used: list[Piece], sign: int = 1) -> Piece | None:
     return _day(used, **{f"{unit}s": count}) if unit in ("day", "month", "year") else None
 
 
-def _value(used: Sequence[Piece], kinds: str) -> Any:
-    return next((piece.value for piece in used if piece.kind in kinds), None)
-
-
 # -- days ---------------------------------------------------------------------------------
+
+
+def _day(used: list[Piece], **said: Any) -> Piece:
+    return _made("D", Point(Date(**said)), used)
 
 
 def _back(used: list[Piece]) -> Piece | None:
     """ "last week", "this Friday", "the month before last", 上上周五, "next year"."""
-    count = sum(
-        {"b": 1, "N": -1}.get(piece.kind) or (piece.value if piece.kind in "lL" else piece.kind == "p")
-        for piece in used
-    )
-    count += any(piece.kind == "<" for piece in used)
+    counts = {"b": 1, "p": 1, "<": 1, "N": -1}
+    count = sum(piece.value if piece.kind in "lL" else counts.get(piece.kind, 0) for piece in used)
     weekday, unit = _value(used, "W"), _value(used, "Ums")
-    if weekday is not None and count == 1 and any(piece.kind in "lLp" for piece in used):
+    if weekday is not None and count == 1 and _has(used, "lLp"):
         return _day(used, weekday=weekday, is_last=True)
-    if weekday is not None or unit == "week":
-        return _day(used, weekday=weekday, weeks=count)
     match unit:
+        case "week" | None:
+            return _day(used, weekday=weekday, weeks=count)
         case "month" | "":
             return _day(used, months=count)
         case "year":
@@ -163,29 +153,25 @@ def _back(used: list[Piece]) -> Piece | None:
         case "second" | "minute" | "quarter_hour" | "hour" | "fortnight" if count == 1:
             return _rolling(used)
         case "quarter":
-            return _made("%", None, used)
+            return _day(used, months=3 * count, size="quarter")
     return None
 
 
 def _this_part(used: list[Piece]) -> Piece | None:
     """ "this morning", "letzte Nacht"."""
     days = _value(used, "lL") or 0
-    part = _value(used, "P").part
-    return _made("R", Point(Date(days=days), part=part), used) if days < 2 else None
-
-
-def _day(used: list[Piece], **said: Any) -> Piece:
-    return _made("D", Point(Date(**said)), used)
+    return _made("R", Point(Date(days=days), part=_value(used, "P").part), used) if days < 2 else None
 
 
 def _written(used: list[Piece]) -> Piece | None:
     """A month, its day, its year, or its second or last Tuesday."""
+    names = {"M": "month", "n": "day", "o": "day", "y": "year", "W": "weekday"}
     said: Date | None = Date()
     for piece in used:
-        if piece.kind == "o" and _value(used, "W") is not None:
+        if piece.kind == "o" and _has(used, "W"):
             part = Date(nth=piece.value)
-        elif piece.kind in _WRITTEN:
-            part = Date(**{_WRITTEN[piece.kind]: piece.value})
+        elif piece.kind in names:
+            part = Date(**{names[piece.kind]: piece.value})
         else:
             part = piece.value.date if piece.kind == "D" else Date(is_last=True)
         said = said and said.merged(part)
@@ -193,9 +179,6 @@ def _written(used: list[Piece]) -> Piece | None:
         return None
     is_weak = any(piece.is_weak for piece in used if piece.kind == "M")
     return _made("D", Point(said), used)._replace(is_weak=is_weak)
-
-
-_WRITTEN = {"M": "month", "n": "day", "o": "day", "y": "year", "W": "weekday"}
 
 
 def _each(used: list[Piece], kinds: str, make: Callable[[Piece], Piece]) -> list[Piece]:
@@ -213,7 +196,7 @@ def _month(used: list[Piece]) -> list[Piece] | None:
     if len(used) == 1 and used[0].is_weak:
         return None
     if any(piece.kind == "N" or piece.value == -1 for piece in used):
-        return [_spans("ahead", used)]
+        return [_ahead(used)]
     return _each(used, "M", lambda piece: _day([piece], month=piece.value))
 
 
@@ -228,19 +211,17 @@ def _numbered_days(used: list[Piece]) -> list[Piece] | None:
     return _as_days(used) if is_written else None
 
 
-def _numbered_day(used: list[Piece]) -> Piece | None:
-    return _day(used, day=used[1].value) if used[0].value == "day" and used[1].value <= 31 else None
-
-
-def _numbered_weekday(used: list[Piece]) -> Piece | None:
-    """ "miércoles 7"."""
-    number = used[1].value
-    return _day(used, weekday=used[0].value, day=number) if 1 <= number <= 31 else None
+def _numbered(used: list[Piece]) -> Piece | None:
+    """ "le 12", "miércoles 7"."""
+    number, weekday = used[1].value, _value(used, "W")
+    if not 1 <= number <= 31 or (weekday is None and used[0].value != "day"):
+        return None
+    return _day(used, weekday=weekday, day=number)
 
 
 def merged(used: list[Piece]) -> Piece | None:
     """Two that complete each other: days, clock times, and spans of them."""
-    if "Z" in (used[0].kind, used[1].kind):
+    if _has(used, "Z"):
         return _placed(used)
     point: Point | None = used[0].value.merged(used[1].value)
     if point is None:
@@ -274,13 +255,14 @@ def _weekend(used: list[Piece]) -> list[Piece] | None:
 
 def _own(used: list[Piece]) -> list[Piece] | None:
     """ "my week" is this one, and not "my week plan"."""
-    this = [used[0]._replace(kind="c"), used[1]]
-    return None if is_noun_behind(used) else [*this, *used[2:]]
+    return None if is_noun_behind(used) else [used[0]._replace(kind="c"), *used[1:]]
 
 
 def is_noun_behind(used: Sequence[Piece]) -> bool:
-    """Whether the last of the pieces is the noun that the one before it tells more of, as in English."""
-    return used[-1].kind in "xX" and used[-1].start - used[-2].end == 1 and used[-1].value == "en"
+    """Whether the second of two pieces is the noun that the first tells more of, as in English."""
+    if len(used) < 2 or used[1].kind not in "xX":
+        return False
+    return used[1].start - used[0].end == 1 and used[1].value == "en"
 
 
 def _quarter(used: list[Piece]) -> Piece | None:
@@ -291,9 +273,11 @@ def _quarter(used: list[Piece]) -> Piece | None:
     return _made("D", Point(replace(said, month=3 * number - 2, size="quarter")), used)
 
 
-def _is_two(said: Date) -> bool:
-    """Whether a date with slashes reads as day and month and as month and day."""
-    return bool(said.is_slash) and said.day != said.month and max(said.day or 0, said.month or 0) <= 12
+def _with_slashes(used: list[Piece]) -> Piece | None:
+    """Alone, a date that reads as day and month and as month and day may be a fraction or a score."""
+    said = used[0].value.date
+    is_two = said.is_slash and said.day != said.month and max(said.day, said.month) <= 12
+    return None if is_two else used[0]._replace(kind="D")
 
 
 # -- clocks -------------------------------------------------------------------------------
@@ -302,6 +286,11 @@ def _is_two(said: Date) -> bool:
 def _clock(hour: int, minute: int, used: list[Piece], half: str = "", *, is_weak: bool = False) -> Piece:
     clock = Clock(hour or 24 if minute < 0 else hour, minute, half, is_bare=True)
     return _made("C", Point(clock=clock), used)._replace(is_weak=is_weak)
+
+
+def _digits(used: list[Piece]) -> Piece:
+    """Digits that are a clock time where one is meant: 1430, 14.30."""
+    return _made("C", used[0].value, used)
 
 
 def _bare_clocks(used: list[Piece]) -> list[Piece]:
@@ -316,12 +305,10 @@ def _bare_clocks(used: list[Piece]) -> list[Piece]:
 def _minutes_beside(used: list[Piece], *, is_behind: bool = False) -> Piece | None:
     """ "quarter past nine", "ten to five", 差一刻五点; and behind: 九点三刻, "neuf heures et quart"."""
     hour_at = 0 if is_behind else max(at for at, piece in enumerate(used) if piece.kind in "nC")
-    sides = "-" if is_behind else "-<T"
-    sign = -1 if any(piece.kind in sides for piece in used) else 1
-    hour = used[hour_at].value if used[hour_at].kind == "n" else used[hour_at].value.clock.hour
-    behind = 0 if used[hour_at].kind == "n" else used[hour_at].value.clock.minute
+    told = used[hour_at]
+    clock = Clock(told.value) if told.kind == "n" else told.value.clock
     rest = [piece for at, piece in enumerate(used) if at != hour_at and piece.kind in "nqKV"]
-    minutes = 0
+    minutes, is_named = 0, _has(used, "u")
     for piece in rest:
         match piece.kind:
             case "q":
@@ -330,11 +317,13 @@ def _minutes_beside(used: list[Piece], *, is_behind: bool = False) -> Piece | No
                 minutes = (minutes or 1) * piece.value
             case "V" if piece.value[1] != "minute":
                 return None
-            case "n" if is_behind and rest == [piece] and piece.end - piece.start == 1:
+            case "n" if is_behind and rest == [piece] and piece.end - piece.start == 1 and not is_named:
                 return None  # 七点一直: minutes have two signs, or their word
             case _:
                 minutes = int(piece.value[0] if piece.kind == "V" else piece.value)
-    return _clock(hour, behind + sign * minutes, used, is_weak=not rest and _value(used, "k") == "")
+    sign = -1 if _has(used, "-" if is_behind else "-<T") else 1
+    is_weak = not rest and _value(used, "k") == ""
+    return _clock(clock.hour, clock.minute + sign * minutes, used, is_weak=is_weak)
 
 
 _minutes_behind = partial(_minutes_beside, is_behind=True)
@@ -361,9 +350,7 @@ def _spoken(used: list[Piece]) -> Piece | None:
 
 
 def _with_half(used: list[Piece]) -> Piece | None:
-    if used[0].kind == "n":
-        return _clock(used[0].value, 0, used, used[1].value)
-    clock = used[0].value.clock
+    clock = Clock(used[0].value, is_bare=True) if used[0].kind == "n" else used[0].value.clock
     return None if clock.half else _made("C", Point(clock=replace(clock, half=used[1].value)), used)
 
 
@@ -371,16 +358,13 @@ def _with_half(used: list[Piece]) -> Piece | None:
 
 
 def _range(used: list[Piece]) -> Piece:
-    start, end = [piece for piece in used if piece.kind in "DPCR!"]
+    start, end = [piece for piece in used if piece.kind in _POINT]
     made = _spans("range", used, start.value, end.value)
     return made._replace(is_weak=start.is_weak and end.is_weak)
 
 
 def _open(mode: Mode) -> Build:
-    def build(used: list[Piece]) -> Piece:
-        return _spans(mode, used, next(piece for piece in used if piece.kind in "DPCR").value)
-
-    return build
+    return lambda used: _spans(mode, used, _value(used, "DPCR"))
 
 
 def _from(used: list[Piece]) -> Piece | list[Piece]:
@@ -407,108 +391,104 @@ def _listed(used: list[Piece]) -> Piece:
     for piece in used:
         if piece.kind in "DPCRZ":
             spans += piece.value if piece.kind == "Z" else (Span("point", piece.value),)
-    said = next((point.date for span in spans for point in span.points if point.date), None)
+    dates = [point.date for span in spans for point in span.points if point.date]
+    month = next((each for each in dates if each.month is not None or each.months is not None), Date())
+    said = next(iter(dates), None)
     for at, span in enumerate(spans):
         dated = [point.date for point in span.points if point.date]
+        point = span.start
         if not dated and span.points and said:
             spans[at] = span.placed(Point(said), is_before=True) or span
-        said = dated[-1] if dated else said
-    for at, span in enumerate(spans):  # "Monday and Tuesday from 9 to 11"
-        if span.mode == "point" and span.start and span.start.is_day and spans[-1].has_time:
-            spans[at] = spans[-1].on(span.start.date)
-    dates = [point.date for span in spans for point in span.points if point.date]
-    month = next((each for each in dates if each.month is not None or each.months is not None), None)
-    for at, span in enumerate(spans):  # "the 5th, 7th and 9th of last month"
-        point = span.start
-        if span.mode == "point" and month and point and point.date and point.date.day is not None:
+        elif span.mode == "point" and point and point.is_day and spans[-1].has_time:
+            spans[at] = spans[-1].on(point.date)  # "Monday and Tuesday from 9 to 11"
+        elif span.mode == "point" and point and point.date and point.date.day is not None:
+            # "the 5th, 7th and 9th of last month"
             spans[at] = replace(span, start=replace(point, date=point.date.completed(month)))
+        said = dated[-1] if dated else said
     return _made("Z", tuple(spans), used)
 
 
 def _rule(pattern: str, build: Build, *, whole: bool = False) -> Rule:
-    return re.compile(pattern.replace(" ", GAP).replace("_", _LOOSE)), build, whole
+    return re.compile(pattern.replace(" ", _GAP).replace("_", _LOOSE)), build, whole
 
 
+_MEANT = "[MDRUlcbWyPC]"
 _ENDS = "([Fg] [nCPµ] [T@]|B [nCPµ] &) [nCPµ!](?! ?[UMmd])"
 _RULES: tuple[Rule, ...] = (
     # what is no time, and what repeats
-    _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y|(?<=[iFSTB<>])Q|#n U(?=z)", _quarter),
+    _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y|(?<=[iFSTB<>])Q", _quarter),
     _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
-    _rule("# [no1] [dUkx]?", _as("x")),
-    _rule("(oU|[o1f]q)[gf]{1,4}[MDRUlcbWyPC]|c3|[blcN]h|hL|hy", _as("%")),
-    _rule("3f?g[gf]{0,3}[MDRUlcbWyPC]", _as("%")),
-    _rule("3[fF]{0,3}n?[MDRUlcbWyPC]", lambda used: None if used[0].value else _as("%")(used)),
-    _rule("v [nq1ox]?[gf]{0,2}[UWPMDRmt]( P)?|% P", _as("%")),
-    _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
-    _rule("[nMbcl]%", _as("%")),
+    _rule("# [no1] [dUkx]?", lambda used: _made("x", None, used)),
+    _rule(f"(oU|[o1f]q|3f?)g[gf]{{0,3}}{_MEANT}|c3|[blcN]h|hL|hy", _no_range),
+    _rule(f"3[fF]{{0,3}}n?{_MEANT}", lambda used: None if used[0].value else _no_range(used)),
+    _rule("v [nq1ox]?[gf]{0,2}[UWPMDRmt]( P)?|% P", _no_range),
+    _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)|[nMbcl]%|6(?=[<>JO])", _no_range),
     _rule("9[UP][xX]?", _own),
-    _rule("6(?=[<>JO])", _as("%")),
-    _rule("5(?=[gf1]{0,2}[Ud])", _kind("n")),
+    _rule("5(?=[gf1]{0,2}[Ud])", lambda used: used[0]._replace(kind="n")),
     _rule("[nq]Y", _unit("year")),
     # hours as amounts, months as units, the words for tomorrow and morning
-    _rule("[Alp] n?[nq1] k|n?[nq1] k(?= a)|(n )?[lLpcN] k", _unit("hour")),
+    _rule("[Alp] n?[nq1] k|n?[nq1] k(?= a)|(n )?[lLpcN] k|n3", _unit("hour")),
     _rule("[bcN]+[ms]", _back),
+    _rule("[lcN] K(?! ?[gp])", _unit("quarter")),
     _rule("(?<=[DWcRr])f{0,4}t", lambda used: _made("P", Point(part=PARTS["morning"]), used)),
     _rule("t", lambda used: _day(used, days=-1)),
     # amounts
-    _rule("n3", _unit("hour")),
     _rule("(?<!k)nu(?=[JO2])|p nu", _unit("minute")),
     _rule("1?[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
-    _rule("n L U", lambda used: _spans("ahead", used) if used[1].value < 0 else None),
-    _rule(
-        "fn l U|c?n L U",
-        lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value),
-    ),
-    _rule("[bc]+ [UW]|[lc] [UW]|N[fg]{0,4}[UW]|c?pW|U [<] l|[UW] L|L [UW]|b+ U", _back),
+    _rule("n L U", lambda used: _ahead(used) if used[1].value < 0 else None),
+    _rule("fn l U|c?n L U", _rolling),
+    _rule("[bc]+ [UW]|[lc] [UW]|N[fg]{0,4}[UW]|c?pW|U [<] l|[UW] L|L [UW]", _back),
     _rule("c P|lP|PL", _this_part),
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
     _rule("A V a|V[aJ]|A V|V a|<V", _ago),
-    _rule("U a|A U", lambda used: _ago(used) if any(p.is_weak for p in used) else None),  # "godzinę temu"
-    _rule("JV|[lcN] K|[WP] < l", _as("%")),
-    _rule("N V|V F [DW]", lambda used: _spans("ahead", used)),
+    _rule(
+        "U a|A U", lambda used: _ago(used) if used[0].is_weak or used[1].is_weak else None
+    ),  # "godzinę temu"
+    _rule("JV|[WP] < l", _no_range),
+    _rule("N V|V F [DW]", _ahead),
     _rule("V w|VO|i[f]*V(?! g)", partial(_ago, sign=-1)),
-    _rule("(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}[<>]x(?=[;z~,]|$)", _as("h")),
+    _rule(
+        "(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}([<>]|Bx&)x(?=[;z~,]|$)",
+        lambda used: _made("h", None, used),
+    ),
     # written dates
     _rule("nm(?=z)|ns", lambda used: _day(used, month=used[0].value)),
     _rule("nm", lambda used: _made("M", used[0].value, used)),
-    _rule("M[h%]|[3rh]T?M|a", _as("%")),
+    _rule("M[h%]|[3rh]T?M|a", _no_range),
     _rule("(?<=z)nd", lambda used: _day(used, day=used[0].value)),
     _rule("nd(?!m)", lambda used: _made("o", used[0].value, used)),
     _rule("yY", lambda used: _day(used, year=used[0].value)),
-    _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
-    _rule("D M|M[gfF,]{0,2}D", _written),
+    _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?|D M|M[gfF,]{0,2}D", _written),
     _rule(
-        "[lcN] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|(?<=U[Fg])M|M [T&] M",
+        "[lcN] M|M L|(?<=[ij])[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DWU])[gfF]{1,3}M|[MD] [T&] [MD]",
         _month,
     ),
-    _rule("[MD] [T&] [MD]", _month),
     _rule("(?<=[iS])f{0,4}y", lambda used: _day(used, year=used[0].value)),
     _rule("n [T&] D|[FS] n [T@] D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),
-    _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|f/(?=[;z,]|$)|/(?=_[DPCRW/jT]|[f,]{0,2}@)", _kind("D")),
-    _rule("^f{0,4}/f{0,4}$", lambda used: None if _is_two(used[0].value.date) else _kind("D")(used)),
+    _rule(
+        "(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|f/(?=[;z,]|$)|/(?=_[DPCRW/jT]|[f,]{0,2}@)",
+        lambda used: used[0]._replace(kind="D"),
+    ),
+    _rule("^f{0,4}/f{0,4}$", _with_slashes),
     _rule("o W[gfij]+D|l W[gfij]+D", _written),
     _rule("[Do] [T&] o", _as_days),
-    _rule("Wn(?![fijg@]{0,4}[nkKHUMTmdu&]|if?P)", _numbered_weekday),
+    _rule("Wn(?![fijg@]{0,4}[nkKHUMTmdu&]|if?P)", _numbered),
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
-    _rule("fn(?=[;@<>S]|$)", _numbered_day, whole=True),  # le 12
+    _rule("fn(?=[;@<>S]|$)", _numbered, whole=True),
     _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),
     _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
     _rule("U[gF] D|DU", _unit_of),
     _rule("(?<![nxX])U[xX]?", _weekend),
     _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),
     # clock times
-    _rule(
-        "(?<=[@FBS<>~DPRW])f{0,2}4|(?<![n4]T)(?<=T)4|(?<=C&)4|(?<=C[T&])[fijg@]?4",
-        _kind("C"),
-    ),
-    _rule("@µ(?=_[DPRW])|(?<=[DPRW])[fij,@]{1,4}µ", lambda used: _made("C", used[0].value, used)),
-    _rule("[µC] k", lambda used: _made("C", used[0].value, used)),
+    _rule("(?<=[@FBS<>~DPRW])f{0,2}4|(?<![n4]T)(?<=T)4|(?<=C&)4|(?<=C[T&])[fijg@]?4", _digits),
+    _rule("@µ(?=_[DPRW])|(?<=[DPRW])[fij,@]{1,4}µ|[µC] k", _digits),
     _rule("[nCµ] H", _with_half),
     _rule(
         "P(?= [&-] [qK])",  # "midi et demi"
         lambda used: _clock(12, 0, used) if used[0].value.part == PARTS["noon"] else None,
     ),
-    _rule("- n? [Ku] n k", _minutes_beside),
+    _rule("-n?[Ku]nk", _minutes_beside),
     _rule(
         "nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k",
         _minutes_behind,
@@ -516,34 +496,36 @@ _RULES: tuple[Rule, ...] = (
     _rule("1? [Kq] p [nC]( k)?|[nV] p [nC]( k)?|1? K [T<>] [nC]( k)?", _minutes_beside),
     _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
     _rule("(?<=[DPR])[@ij]?n T n( k)?|(?<![xXFgBn])n T n( k)?(?=_[DPR])", _not_past_midnight),
-    _rule("B C & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
-    _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
-    _rule("[nC] & 1?[qK]|[nC] - 1?[nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
     # half nine is half past nine, halb neun half an hour before it, dreiviertel neun a quarter
     _rule("q n(?! ?[UkMmdu])", lambda used: _clock(used[1].value, round(60 * used[0].value), used)),
+    _rule("B [nC] & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
+    _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
+    _rule("[nC] & 1?[qK]|[nC] - 1?[nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
     _rule(
         f"{_ENDS}(?! ?[xX])|(?<=[DPR,])[fij]{{0,4}}{_ENDS}|{_ENDS}(?=_[DPR])"
         "|(?<=[DPR])_[nCPµ] T [nCPµ]( & [nCPµ] T [nCPµ])?(?! ?[UMmd])|(?<![xX])[nCµ] T [nCPµ](?=_[DPR])"
         "|n T C|[CP] T n(?! ?[UMmdxX])|C & n(?! ?[xXUMmdkT])"
-        "|(?<=@)f{0,4}n(?! ?[UMmdpT])|n(?=if?P)|(?<![xX])n(?=R)|n(?==)"
-        "|[~<>S] n(?! ?[xXUMmdk])|(?<![nC])T n(?! ?[xXUMmdk])",
+        "|(?<=@)f{0,4}n(?! ?[UMmdpT])|n(?=if?P|R|=)|([~<>S]|(?<![nC])T) n(?! ?[xXUMmdk])",
         _bare_clocks,
         whole=True,
     ),
     # a day and a time of day
     _rule("D F D|[PC] F D(?! [T@])", _of),
     _rule("[DPCR]_[DPCR]", merged),
-    _rule("r [PR]", _half_of),
+    _rule(
+        "r [PR]",
+        lambda used: used[1]._replace(value=replace(used[1].value, half=used[0].value), start=used[0].start),
+    ),
     # spans
     _rule(
-        f"B {POINT} & {POINT}|[FS]? {POINT} T(?!j) {POINT} e?|i?{POINT} & {POINT} e"
-        f"|F {POINT} @ {POINT}|{POINT} G {POINT} e?",
+        f"B {_POINT} & {_POINT}|[FS]? {_POINT} T(?!j) {_POINT} e?|i?{_POINT} & {_POINT} e"
+        f"|F {_POINT} @ {_POINT}|{_POINT} G {_POINT} e?",
         _range,
     ),
     _rule("F D j(?=[;z,]|$)|S [DPCR] I?", _open("since")),
     _rule("F [DPCR] I?", _from),
-    _rule("[DPCR] I", _open("since")),
-    _rule("[DPCR] G", lambda used: _open("from" if used[0].value.clock else "since")(used)),
+    _rule("[DPCR] I|[DPR] G", _open("since")),
+    _rule("C G", _open("from")),
     _rule("T(?!j) [DPCR]", lambda used: _open("until")(used) if used[0].value == "until" else None),
     _rule("(T )?[DPCR] e", _open("until")),
     _rule("< [DPCR]|[DPCR] J", _open("before")),
@@ -551,7 +533,6 @@ _RULES: tuple[Rule, ...] = (
     _rule("~ [PCR] =?|[PCR] =", _open("around")),
     _rule("[DPR]_Z|Z_[DPR]", merged),
     _rule("[DPCRZ]( (,|&|, &) [DPCRZ]){1,9}", _listed),
-    _rule("E [DRPCZ]", _as("%")),
-    # what is left of a clock time that was begun
-    _rule("B [nC] &|[nqK] p|[<>]h", _as("%")),
+    # what is left of a time that was begun, or is taken out
+    _rule("E [DRPCZ]|B [nC] &|[nqK] p|[<>]h", _no_range),
 )

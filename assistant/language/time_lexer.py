@@ -1,7 +1,7 @@
 """From a text to the pieces that the grammar of times composes: words, numbers and their shapes.
 
 A text is read with the words of one language in Latin letters, the one that most of its words belong
-to, and with those of Chinese and Japanese. What is no word of time becomes a piece as well, so that
+to, and with those of Chinese, Japanese and Korean. What is no word of time becomes a piece as well, so that
 nothing is skipped silently. Linear in the length of the text.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from assistant.language import small_words
@@ -28,7 +28,6 @@ from assistant.language.time_tables import (
     latin,
     others,
     plain,
-    words_of,
 )
 
 
@@ -47,14 +46,15 @@ def pieces_of(text: str) -> list[Piece]:
     return list(_Lexer(text).pieces())
 
 
-_HAN_RUN = "\u3040-\u30ff\u3400-\u9fff々〇"
+_HAN_RUN = "\u3040-\u30ff\u3400-\u9fff々〇\uac00-\ud7a3"
 _END = rf"\s,、&;!?。…()\[\]|~〜\"“”«»《》「」{_HAN_RUN}"
 _CHUNK = re.compile(
     rf"(?P<han>[{_HAN_RUN}]+)"
     r"|(?P<title>《[^》]{0,200}》|“[^”]{0,200}”|\"[^\"]{0,200}\"|「[^」]{0,200}」|«[^»]{0,200}»)"
     rf"|(?P<hour>(?<![a-z0-9_.+-])@(?:last-hour\b|最近一小时))|(?P<mention>(?<![a-z0-9_.+-])@(?=[a-z{_HAN_RUN}]))"
     r"|(?P<dash>[~〜]+)|(?P<comma>[,、])|(?P<stop>[;:!?。…()\[\]|\n]+|(?<!\S)\.(?!\S))|(?P<and>&)"
-    rf"|(?P<word>(?:[^:{_END}]|:(?=\d))+)"
+    r"|(?P<word>[a-z]+'(?=[a-z])(?!(?:[stmd]|re|ve|ll)(?![a-z]))"  # l'anno, and not it's
+    rf"|(?:[^:{_END}]|:(?=\d))+)"
 )
 _GROUPS = {"title": "x", "hour": "Z", "mention": "@", "dash": "T", "comma": ",", "stop": ";", "and": "&"}
 _KANA = re.compile("[\u3041-\u30fa]")
@@ -83,9 +83,12 @@ _HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百]+")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)")
 _GLUED = re.compile(r"(\d{1,4})-?([a-z']+)")
 _HAN = re.compile(f"[{_HAN_RUN}]")
+_HANGUL = re.compile("[\uac00-\ud7a3]+")
 _LETTER = re.compile("[a-z]")
 _TELLING_TIME = frozenset("DRtWMCUk!")
 _WORDS = re.compile(rf"[^\W\d_{_HAN_RUN}]+(?:-[^\W\d_{_HAN_RUN}]+)*")
+_ENDING = re.compile(r"(?<=\d)[a-z]{2}(?![a-z])")
+"""Of a number, as in "1er", which is no word of German for it."""
 _LAST_HOUR = (Span("rolling", amount=1, unit="hour"),)
 
 
@@ -123,14 +126,10 @@ class _Lexer:
     def _words(self, chunks: list[re.Match[str]], is_start: bool) -> tuple[int, list[Piece]]:
         """(chunks used, pieces): the longest entry that begins here, or what the one chunk holds."""
         word, start = chunks[0][0], chunks[0].start()
-        elided = word.find("'") + 1  # "l'anno scorso"
         for count in range(len(chunks), 1, -1):
-            phrase = " ".join([chunk[0] for chunk in chunks[:count]])
-            entry = self.latin.get(phrase) or (elided and self.latin.get(phrase[elided:]))
-            if entry:
-                article = "" if phrase in self.latin else word[:elided]
-                named = self._entry(entry, start + len(article), chunks[count - 1].end(), is_start)
-                return count, [*self._known(article, start, is_start), named]
+            end = chunks[count - 1].end()
+            if entry := self.latin.get(" ".join(self.normal[start:end].split())):
+                return count, [self._entry(entry, start, end, is_start)]
         bare = word.rstrip(".'-") or word
         made = self._known(word, start, is_start)
         if made or bare == word:
@@ -154,12 +153,8 @@ class _Lexer:
             entry = self.latin.get(glued[2])
             is_unit = entry and entry[0] in ("=" if "-" in word else "UkH=")
             return self._pair(glued[1], glued[2], start) if is_unit else []
-        stamp = _STAMP.fullmatch(word)
-        if stamp:
+        if stamp := _STAMP.fullmatch(word):
             return self._pair(stamp[1], stamp[2], start)
-        before, _, behind = word.partition("'")
-        if behind:  # "l'hiver"
-            return self._pair(before + "'", behind, start)
         before, mark, behind = word.partition("-" if "-" in word else "/")
         pair = self._pair(before, behind, start) if behind else []
         kinds = "".join(piece.kind for piece in pair)
@@ -175,14 +170,9 @@ class _Lexer:
 
     def _pair(self, first: str, last: str, start: int) -> list[Piece]:
         """Two words that are both known, with at most a mark between them."""
-        found = []
-        for word, at in ((first, start), (last, self.normal.index(last, start + len(first)))):
-            shape = (*(_shape(word, self.language) or ("", None)), False)
-            kind, value, is_weak = self.latin.get(word) or self.latin.get(word.rstrip("'"), shape)
-            if not kind:
-                return []
-            found.append(Piece(kind, value, at, at + len(word), is_weak))
-        return found
+        at = self.normal.index(last, start + len(first))
+        found = self._known(first, start, is_start=True), self._known(last, at, is_start=True)
+        return [*found[0], *found[1]] if all(found) else []
 
     def _entry(self, entry: Entry, start: int, end: int, is_start: bool) -> Piece:
         kind, value, is_short = entry
@@ -217,7 +207,10 @@ class _Lexer:
                 made.append(Piece(*entry[:2], chunk.start() + at, chunk.start() + end, is_weak))
                 unknown = end
             at = end
-        return [*made, Piece("x", None, chunk.start() + unknown, chunk.end())] if unknown < at else made
+        made += [Piece("x", None, chunk.start() + unknown, chunk.end())] if unknown < at else []
+        # A word in Hangul is read whole, with its particles: the sign for a day is in many others.
+        is_word = len(made) > 1 and _HANGUL.fullmatch(run) and any(piece.kind == "x" for piece in made)
+        return [Piece("x", None, *chunk.span())] if is_word else made
 
     def _longest(self, run: str, at: int) -> tuple[Entry | None, int]:
         number = _HAN_NUMBER.match(run, at)
@@ -270,75 +263,42 @@ def _read_shape(kind: str, found: re.Match[str]) -> tuple[str, Any]:
     return kind, number
 
 
-@cache
-def _korean() -> tuple[re.Pattern[str], dict[tuple[str, str], str]]:
-    """Times in Korean by their kind, and the Chinese that each is read as."""
-    said = [
-        (kind, *word.replace("_", " ").split("="))
-        for kind in words_of("korean")
-        for word in words_of("korean")[kind].split()
-    ]
-    any_of = {kind: "|".join(word for of, word, _ in said if of == kind) for kind, _, _ in said}
-    pattern = (
-        r"(?<=\d)(?P<unit>[년월일]|시(?!간)|(?<=시 \d)분|(?<=시 \d\d)분)(?!\s?(?:전|후|뒤|동안|간|째))"
-        r"|(?<=\d시)\s?(?P<half>반)(?!\w\w)"
-        r"|(?<=[시분일월년])(?P<until>부터)\s?(?=[^.?]{1,12}까지)"
-        rf"|(?<=\d)\s?(?P<ago>{any_of['ago']})\s?전(?!까지)"
-    )
-    for kind in ("weekday", "part", "day", "week"):
-        pattern += rf"|(?<!\w)(?P<{kind}>{any_of[kind]})(?!\w{{3}})"
-    return re.compile(pattern), {(kind, word): sino for kind, word, sino in said}
-
-
 def _normal(text: str) -> tuple[str, Sequence[int]]:
     """Letters without case, accents or width, one kind of dash; and where each character was."""
     whole = folded(text)
-    korean, sino_of = _korean()
-    if len(whole) == len(text) and not korean.search(text):
+    if len(whole) == len(text):
         return whole, range(len(text))
-    written: list[tuple[str, int]] = []
-    read = 0
-    for said in (*korean.finditer(text), None):
-        until = said.start() if said else len(text)
-        written += [(character, at) for at in range(read, until) for character in plain(text[at])]
-        if said:
-            kind, read = said.lastgroup or "", said.end()
-            sino = sino_of[kind, said[kind]]
-            written += [*((sign, until) for sign in sino[:-1]), (sino[-1], read - 1)]
+    written = [(character, at) for at, raw in enumerate(text) for character in plain(raw)]
     return "".join(character for character, _ in written), [at for _, at in written]
 
 
 def _language_of(text: str) -> str:
-    """The language that most words of the text belong to, English in doubt."""
-    head = text[:2000]
-    found = set(re.findall(r"[a-z]+(?:['-][a-z]+)+", head)) | set(re.findall(r"[a-z]+'?", head))
-    # "am" is "on" to Germans; behind an hour it says nothing of the language.
-    best = max(LATIN, key=lambda of: sum(latin(of).get(word, "H")[0] != "H" for word in found))
-    if _HAN.search(head):
-        return best
-    words = {word for word in _WORDS.findall(head) if len(word) > 1}
-    others = {language for word in words for language in languages_by_word().get(word, ())}
-    times, small = _told(words, best)
-    # A name may be a day somewhere ("Anna" is Friday in Turkmen): a small word has to stand beside it.
+    """The language with most words of time in the text, and of those the one with most words; English in
+    doubt.
+    """
+    head = _ENDING.sub(" ", text[:2000])
+    words = {*_WORDS.findall(head), *re.findall(r"[a-z]+(?:['-][a-z]+)+|[a-z]+'?", head)}
+    words = {word for word in words if len(word) > 1}
     told = small_words.languages_of(head)
-    likely = {
-        of: counts
-        for of in sorted(others.union(told))
-        if ((counts := _told(words, of))[0] > times or (counts[0] == times and best not in told))
-        and sum(counts) >= times + small + (counts[0] == times)
-        and (counts[1] or not _LETTER.search(head))
-    }
-    return max(likely, key=lambda of: (likely[of][0], sum(likely[of]), of in told), default=best)
+    others = {language for word in words for language in languages_by_word().get(word, ())}
+    counted = {of: _told(words, of) for of in (*LATIN, *sorted(others.union(told)))}
+    best = max(LATIN, key=lambda of: sum(counted[of]))
+    # A name may be a day somewhere ("Anna" is Friday in Turkmen): a small word has to stand beside it.
+    is_named = bool(_HAN.search(head) or _LETTER.search(head))
+    likely = [
+        of for of, (times, small) in counted.items() if times >= counted[best][0] and (small or not is_named)
+    ]
+    return max([best, *likely], key=lambda of: (sum(counted[of]), counted[of][0], of == best, of in told))
 
 
 def _told(words: set[str], language: str) -> tuple[int, int]:
     """(words of time, small words) of a language among some words."""
     entries = _words_of(language)
-    small = {word for word in words if entries.get(word, "x")[0] not in _TELLING_TIME and word in entries}
-    times = {
-        word for word in words - small if word in entries or language in languages_by_word().get(word, ())
-    }
-    return len(times), len(small)
+    kinds = {word: entries[word][0] for word in words if word in entries}
+    phrases = {word for word in words - kinds.keys() if language in languages_by_word().get(word, ())}
+    # "am" is "on" to Germans; behind an hour it says nothing of the language.
+    times = sum(kind in _TELLING_TIME for kind in kinds.values()) + len(phrases)
+    return times, sum(kind not in _TELLING_TIME and kind != "H" for kind in kinds.values())
 
 
 def _words_of(language: str) -> dict[str, Entry]:

@@ -10,20 +10,18 @@ were not understood are named, and never make the answer wider.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from assistant.language.time_calendar import Calendar as Calendar
 from assistant.language.time_calendar import Found as Found
 from assistant.language.time_calendar import found_of
 from assistant.language.time_grammar import compose, is_noun_behind, letters, merged
 from assistant.language.time_lexer import Piece, pieces_of
-from assistant.language.time_said import Point, Problem, Refused, Span
+from assistant.language.time_said import Problem, Refused, Span
 from assistant.language.time_tables import CAPITAL_NAMES
 
-MOMENT_MARGIN_MS = 300_000
-"""A single moment, where a range is wanted, is widened by this much on each side."""
+MOMENT_MARGIN_MS = 300_000  # a single moment, where a range is wanted, is widened by this much on each side
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
     A phrase that cannot be (tomorrow, 30 February) is a refusal when there is no other, and so are words
     of time that stay unread. None when the sentence names no time.
     """
-    composed = _composed(text)
+    composed = compose(pieces_of(text))
     row = [each._replace(kind="x") if _is_thing(composed, at) else each for at, each in enumerate(composed)]
     named = sorted(
         _phrases(row), key=lambda at: (not _is_mention(text, row[at]), row[at].start - row[at].end)
@@ -66,29 +64,23 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
         others = [] if _is_mention(text, row[at]) else [each for each in times if each != at]
         unread = _unread(row, at, others)
         return Refusal(text[slice(*unread)], "unread", (found,)) if unread else found
-    for outcome in outcomes.values():
-        assert isinstance(outcome, Refusal)
-        return replace(outcome, problem="unread") if outcome.problem == "unrecognised" else outcome
-    repeated = (at for at, piece in enumerate(row) if piece.kind == "%" and not _tells_of_noun(row, at))
-    for at in repeated:
-        return Refusal(text[row[at].start : row[at].end], "unread")
-    return None
-
-
-@lru_cache(maxsize=16)
-def _composed(text: str) -> tuple[Piece, ...]:
-    """What a text says, whatever the calendar."""
-    return tuple(compose(pieces_of(text)))
+    refused = [each for each in outcomes.values() if isinstance(each, Refusal)]
+    refused += [
+        Refusal(text[piece.start : piece.end], "unread")
+        for at, piece in enumerate(row)
+        if piece.kind == "%" and not is_noun_behind(row[at : at + 2])
+    ]
+    if refused and refused[0].problem == "unrecognised":
+        return replace(refused[0], problem="unread")
+    return refused[0] if refused else None
 
 
 def widened(found: Found, calendar: Calendar) -> Found:
     """A moment as the range around it; anything else as it is."""
-    also = tuple(widened(each, calendar) for each in found.also)
-    further = tuple(widened(each, calendar) for each in found.further)
-    if found.at_ms is None:
-        return replace(found, also=also, further=further)
-    start_ms, end_ms = found.at_ms - MOMENT_MARGIN_MS, found.at_ms + MOMENT_MARGIN_MS
-    end_ms = min(end_ms, calendar.ends_ms)
+    also, further = (tuple(widened(one, calendar) for one in each) for each in (found.also, found.further))
+    start_ms, end_ms = found.start_ms, found.end_ms
+    if found.at_ms is not None:
+        start_ms, end_ms = start_ms - MOMENT_MARGIN_MS, min(end_ms + MOMENT_MARGIN_MS, calendar.ends_ms)
     return replace(found, start_ms=start_ms, end_ms=end_ms, at_ms=None, also=also, further=further)
 
 
@@ -125,7 +117,7 @@ def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
     """Whether a piece is a time in a sentence: not "the sun", not "Black Friday", not 一点."""
     piece, point = row[at], row[at].value
     before, behind = kinds[at - 1 : at] or ";", kinds[at + 1 : at + 2] or ";"
-    belongs = _tells_of_noun(row, at)
+    belongs = is_noun_behind(row[at : at + 2])
     if piece.kind in "PC" and before == "f" and belongs:
         return False  # "the 9:15 train"
     if piece.kind == "P" and not _is_spaceless(row, at):
@@ -183,15 +175,14 @@ def _unread(row: Sequence[Piece], at: int, others: Sequence[int]) -> tuple[int, 
         left = first + before.start(), at
     else:
         spans = (each.span() for each in _APART.finditer(kinds))
-        apart = [span for span in spans if at not in range(*span) and not _tells_of_noun(row, span[1] - 1)]
+        apart = [
+            (first, end)
+            for first, end in spans
+            if at not in range(first, end) and not is_noun_behind(row[end - 1 : end + 1])
+        ]
         left = next(iter([*apart, *((each, each + 1) for each in others)]), (0, 0))
     used = [piece for piece in row[slice(*left)] if piece.kind not in _FILL]
     return (used[0].start, used[-1].end) if used else None
-
-
-def _tells_of_noun(row: Sequence[Piece], at: int) -> bool:
-    """Whether the noun follows that a word belongs to, in a language where it does."""
-    return at + 1 < len(row) and is_noun_behind(row[at : at + 2])
 
 
 # -- from spans to a range ----------------------------------------------------------------
@@ -210,31 +201,26 @@ def _resolved(piece: Piece, phrase: str, calendar: Calendar) -> Found | Refusal:
 
 def _month_first(span: Span) -> Span:
     """With the month first in dates with slashes."""
-
-    def swapped(point: Point | None) -> Point | None:
-        if point is None or point.date is None or not point.date.is_slash:
-            return point
-        return replace(point, date=replace(point.date, day=point.date.month, month=point.date.day))
-
-    return replace(span, start=swapped(span.start), end=swapped(span.end))
+    start, end = (
+        replace(point, date=replace(point.date, day=point.date.month, month=point.date.day))
+        if point and point.date and point.date.is_slash
+        else point
+        for point in (span.start, span.end)
+    )
+    return replace(span, start=start, end=end)
 
 
 def _together(spans: tuple[Span, ...], phrase: str, calendar: Calendar) -> Found | Refusal:
     """One range, or several that are meant together, earliest first; those that touch are one."""
     try:
-        each = [found_of(span, phrase, calendar) for span in spans]
-        first, *further = _joined(each) if len(spans) > 1 else each
+        ranges = [found_of(span, phrase, calendar) for span in spans]
     except Refused as refused:
         return Refusal(phrase, refused.problem)
-    return replace(first, further=tuple(further))
-
-
-def _joined(found: Iterable[Found]) -> list[Found]:
     joined: list[Found] = []
-    for each in sorted(found, key=lambda each: each.start_ms):
+    for each in sorted(ranges, key=lambda one: one.start_ms):
         if joined and each.start_ms <= joined[-1].end_ms and each.at_ms is None:
             last = max((joined[-1], each), key=lambda one: one.end_ms)
             joined[-1] = replace(last, start_ms=joined[-1].start_ms, also=())
         else:
             joined.append(each)
-    return joined
+    return replace(joined[0], further=tuple(joined[1:]))

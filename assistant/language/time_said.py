@@ -58,6 +58,11 @@ class Clock:
     is_bare: bool = False
     is_midnight: bool = False  # the one before as a start, the one behind as an end
 
+    @property
+    def at(self) -> int:
+        """In minutes after midnight, as it is written."""
+        return self.hour * 60 + self.minute
+
 
 @dataclass(frozen=True, slots=True)
 class Date:
@@ -90,9 +95,8 @@ class Date:
             said[name] = theirs if mine is None else mine
         both = Date(**said)  # type: ignore[arg-type]
         is_in_month = both.month is not None or both.months is not None
-        if both.weeks is not None and (is_in_month or both.day is not None):
-            return None
-        if both.size == "weekend" and (is_in_month or both.day is not None):
+        is_week = both.weeks is not None or both.size == "weekend"
+        if is_week and (is_in_month or both.day is not None):
             return None
         if both.weekday is not None and is_in_month and both.day is None and both.nth is None:
             return replace(both, nth=-1, is_last=None) if both.is_last else None
@@ -137,8 +141,7 @@ class Point:
             day = self.date.merged(other.date)
             if day is None:
                 return None
-        clock, part = self.clock or other.clock, self.part or other.part
-        return Point(day, clock, part, self.half or other.half)
+        return Point(day, self.clock or other.clock, self.part or other.part, self.half or other.half)
 
     def placed(self, place: Point) -> Point | None:
         """On a day and in a part of it, where its own words leave the part open."""

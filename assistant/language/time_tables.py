@@ -1,6 +1,6 @@
 """The words of time, each with the kind of piece it is.
 
-Those of six languages stand in ``time_words.toml``. Names of months and weekdays come from CLDR, and so do
+Those of seven languages stand in ``time_words.toml``. Names of months and weekdays come from CLDR, and so do
 the few words of other languages: days, weeks, months and years relative to today stand in
 ``relative_times.json``, from its package of dates (npm: cldr-dates-modern 45), and the numbers up to twelve
 from that of spelled numbers (npm: cldr-rbnf 48.2). A kind is one letter, so that
@@ -16,25 +16,25 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from babel import Locale
+from babel.dates import get_day_names, get_month_names
+from babel.units import format_unit
 from stopwordsiso import stopwords
 
 from assistant.language.time_said import PARTS, Clock, Date, Point
 
-LATIN, HAN = ("en", "de", "fr", "es"), ("zh", "ja")
-CAPITAL_NAMES = ("en", "de")
-"""Where names of days and months are written with a capital."""
-
+LATIN, HAN = ("en", "de", "fr", "es"), ("ko", "zh", "ja")
+CAPITAL_NAMES = ("en", "de")  # where names of days and months are written with a capital
 _VARIANTS = str.maketrans(
-    "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎–—‐−’",
-    "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'",
+    "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎–—‐−’łøđı",
+    "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'lodi",
 )
-"""Other forms of the characters of the table, as it writes them, and of dashes and apostrophes."""
+"""Other forms of the characters of the table, as it writes them, of dashes and apostrophes, and of letters
+that Unicode does not take apart, as people type them without their mark.
+"""
 
-Entry = tuple[str, Any, bool]
-"""Kind, value, and whether the word may be another."""
-
-MOST_WORDS, MOST_SIGNS = 5, 6
-"""Of an entry: words in Latin letters, characters of Han."""
+Entry = tuple[str, Any, bool]  # kind, value, and whether the word may be another
+MOST_WORDS, MOST_SIGNS = 5, 6  # of an entry: words in Latin letters, characters of Han
 
 
 @cache
@@ -63,9 +63,9 @@ def latin(language: str) -> dict[str, Entry]:
 
 @cache
 def han(*, is_japanese: bool) -> dict[str, Entry]:
-    """What the words of Chinese and Japanese are, of which one comes before the other."""
+    """What the words of Chinese, Japanese and Korean are, of which one comes before the other."""
     entries: dict[str, Entry] = {}
-    for language in HAN if is_japanese else HAN[::-1]:
+    for language in HAN if is_japanese else reversed(HAN):
         entries |= others(language) | _names(language) | _table(language)
     return entries
 
@@ -75,8 +75,6 @@ def from_cldr(language: str) -> dict[str, Entry]:
     """What the words of another language are; none of one that CLDR has no relative times of."""
     if language not in _relative():
         return {}
-    from babel import Locale
-
     locale, entries = Locale(language), dict[str, Entry]()
     for field, phrases in _relative()[language].items():
         for back, phrase in phrases.items():
@@ -84,14 +82,14 @@ def from_cldr(language: str) -> dict[str, Entry]:
             entries |= {folded(word): _relative_entry(field, int(back)) for word in words}
     ago = _ago(locale)
     for context in ("format", "stand-alone"):
-        names = [(folded(name), "W", number) for number, name in locale.days[context]["wide"].items()]
-        names += [(folded(name), "M", number) for number, name in locale.months[context]["wide"].items()]
-        entries |= {name: (kind, number, False) for name, kind, number in names}
+        for kind, names in (("W", locale.days), ("M", locale.months)):
+            entries |= {folded(name): (kind, at, False) for at, name in names[context]["wide"].items()}
         for periods in locale.day_periods.get(context, {}).values():
-            named = ((folded(name), PARTS.get(period.rstrip("12"))) for period, name in periods.items())
-            entries |= {
-                name: ("P", Point(part=part), False) for name, part in named if part and name not in ago
-            }
+            named = {folded(name): period.rstrip("12") for period, name in periods.items()}
+            of_day = {name: PARTS[period] for name, period in named.items() if period in PARTS}
+            entries |= {name: ("P", Point(part=of_day[name]), False) for name in of_day.keys() - ago.keys()}
+            midnight = ("C", Point(clock=Clock(0, is_midnight=True)), False)
+            entries |= {name: midnight for name, period in named.items() if period == "midnight"}
     # As they are said, which may be another case than the name: "в эту среду" beside "среда".
     for number, field in enumerate(_WEEKDAYS):
         name, said = folded(locale.days["stand-alone"]["wide"][number]), _relative()[language][field]["0"]
@@ -155,7 +153,7 @@ def others(language: str) -> dict[str, Entry]:
     """The words of grammar that say nothing of time."""
     has_table = language in (*LATIN, *HAN)
     words = words_of(language)["grammar"].split() if has_table else stopwords(language)
-    return {word: ("z", None, False) for word in words}
+    return {folded(word): ("z", None, False) for word in words}
 
 
 def _table(language: str) -> dict[str, Entry]:
@@ -165,7 +163,8 @@ def _table(language: str) -> dict[str, Entry]:
         for word in written.split() if name != "grammar" else ():
             spelled, _, value = word.partition("=")
             kind, is_weak = kinds[name], name == "ordinal" or value.endswith("/weak")
-            entries[spelled.replace("_", " ")] = kind, _value(kind, value.removesuffix("/weak")), is_weak
+            meant = _value(kind, value.removesuffix("/weak"))
+            entries[folded(spelled.replace("_", " "))] = kind, meant, is_weak
     return entries
 
 
@@ -205,9 +204,6 @@ def _names(language: str) -> dict[str, Entry]:
     In English the beginning of a name is short for it, as people write "Tues" and "Sept". Months of Han are
     numbers; of their weekdays every form of the word for week counts.
     """
-    from babel.dates import get_day_names, get_month_names  # reads 2 MB, when first asked
-    from babel.units import format_unit
-
     found: dict[str, Entry] = {}
     for unit in ("second", "minute", "hour", "day", "week", "month", "year") if language in LATIN else ():
         written = (format_unit(count, f"duration-{unit}", locale=language) for count in (1, 2))

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -38,41 +40,24 @@ _HAN_HOUR = re.compile("[点點時时零午]")
 _CLOCK_KINDS = frozenset("CPRZ")
 """Pieces of the grammar of times that may hold a clock time: of a day or alone, and spans."""
 
-_JOINTS = frozenset("T&G-")
-"""Pieces between the two ends of a span."""
+_JOINTS = frozenset("T&G-")  # pieces between the two ends of a span
 
 
-NOON = range(690, 780)
-"""Minutes after midnight that people call noon."""
-
-MAX_SPOKEN_CHARS = 1_000
-"""Of a sentence in which clock times in words are looked for."""
-
+NOON = range(690, 780)  # minutes after midnight that people call noon
+MAX_SPOKEN_CHARS = 1_000  # of a sentence in which clock times in words are looked for
 _LEAP_DAY = (2024, 1, 1)
 
-SMALL = 2
-"""Numbers in Han signs up to here mostly count, and are compared only beside a unit of time."""
-
+SMALL = 2  # numbers in Han signs up to here mostly count, and are compared only beside a unit of time
 COUNTED = 12
 """Numbers in words up to here count what a writer counts himself ("on all three days"): never warned of."""
 
 
-PERCENT = 100
-"""Alone this number in words is mostly a part of another word: ``pour cent``."""
-
-SPELLED_IN = ("en", "de", "fr", "es", "pt", "it", "nl", "da")
-"""Languages whose numbers in words are known."""
-
+PERCENT = 100  # alone this number in words is mostly a part of another word: ``pour cent``
+SPELLED_IN = ("en", "de", "fr", "es", "pt", "it", "nl", "da")  # languages whose numbers in words are known
 _HAN = "〇零一二三四五六七八九十百千万亿億两兩壹贰叁肆伍陆柒捌玖拾廿卅"
-WEEKDAY_ALONE = 0.7
-"""How much a weekday says of one of its days: there is one each week."""
-
-MAX_UNIT = 4
-"""Signs of a unit in Han or kana."""
-
-SHORT_MONTH = 3
-"""Letters of a month's name that may be a word of another language: "sie", "out"."""
-
+WEEKDAY_ALONE = 0.7  # how much a weekday says of one of its days: there is one each week
+MAX_UNIT = 4  # signs of a unit in Han or kana
+SHORT_MONTH = 3  # letters of a month's name that may be a word of another language: "sie", "out"
 SPACE = "[ \u00a0\u202f\u2009]"
 _NUMBER = re.compile(
     rf"(?<![\d.,])\d{{1,3}}(?:{SPACE}\d{{3}})+(?:[.,]\d+)?(?![\d])|(?<!\d)\d{{1,20}}(?!\d)(?:[.,'’]\d{{1,20}}(?!\d)){{0,8}}"
@@ -142,23 +127,13 @@ def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Val
     flat = flattened(text)
     taken = bytearray(len(flat))
     found: list[Value] = []
-    for finder in (_dates, _named_days, composed_clocks, _clocks, _numbers):
+    for finder in (_dates, _named_days, composed_clocks, _clocks, _numbers, _spelled):
         is_composed = finder is composed_clocks
-        if is_composed and is_read:
-            continue
         free = without(flat, [(value.start, value.end) for value in found]) if is_composed else flat
         for value in finder(free, is_read, language):
-            # The word behind a figure may be a day in one language and a thousand in another: "90 min".
-            end = taken.find(1, value.start, value.end) if value.kind == "number" else -1
-            if end > value.start:
-                cut = next(_numbers(flat[value.start : end], is_read, language), value)
-                value = replace(value, end=value.start + cut.end - cut.start, readings=cut.readings)
-            if value.start < value.end and not any(taken[value.start : value.end]):
+            if not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
                 found.append(value)
-    for value in spelled(flat, language):
-        if not any(taken[value.start : value.end]):
-            found.append(value)
     return tuple(sorted(found, key=lambda value: value.start))
 
 
@@ -229,29 +204,24 @@ def _dates(text: str, is_read: bool, language: str) -> Iterator[Value]:
             parts = found.groupdict()
             written = (parts.get(part) or parts.get(f"{part}2") for part in "ymd")
             year, month, of_month = (integer(part) if part else None for part in written)
-            yield from _day(found, {(year, month, of_month)})
+            yield from _day(*found.span(), {(year, month, of_month)})
     for found in _EITHER_ORDER.finditer(text):
         a, b = int(found["a"]), int(found["b"] or found["c"])
-        year = int(found["y"]) if found["y"] else None
-        year = year + 2000 if year is not None and year < 100 else year
-        yield from _day(found, {(year, b, a), (year, a, b)})
+        year = int(found["y"]) + 2000 * (len(found["y"]) == 2) if found["y"] else None
+        yield from _day(*found.span(), {(year, b, a), (year, a, b)})
 
 
-def _day(found: re.Match[str], days: Iterable[Day]) -> Iterator[Value]:
-    real = frozenset(day for day in days if is_day(day))
-    if real:
-        yield Value(found.start(), found.end(), "date", real)
+def _day(start: int, end: int, days: Iterable[Day]) -> Iterator[Value]:
+    if real := frozenset(day for day in days if is_day(day)):
+        yield Value(start, end, "date", real)
 
 
 def is_day(day: Day) -> bool:
-    year, month, of_month = (
-        given if part is None else part for part, given in zip(day, _LEAP_DAY, strict=True)
-    )
-    try:
-        date(year, month, of_month)
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return bool(
+            date(*(given if part is None else part for part, given in zip(day, _LEAP_DAY, strict=True)))
+        )
+    return False
 
 
 def _named_days(text: str, is_read: bool, language: str) -> Iterator[Value]:
@@ -281,9 +251,7 @@ def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: 
     last = max(year.end() if year else 0, found.end(), after.end() if after and not before else 0)
     day = int(of_month[1]) if of_month else None
     days = {(int(year[1]) if year else None, month, day) for month in months}
-    real = frozenset(each for each in days if is_day(each))
-    if real:
-        yield Value(before.start() if before else found.start(), last, "date", real)
+    yield from _day(before.start() if before else found.start(), last, days)
 
 
 # -- clock times ------------------------------------------------------------------------------
@@ -293,30 +261,28 @@ def _clocks(text: str, is_read: bool, language: str) -> Iterator[Value]:
     for found in cldr.halves().finditer(text):
         minutes = int(found["h"]) % 12 * 60 + 720 * bool(found["late"]) + int(found["m"] or 0)
         yield Value(found.start(), found.end(), "clock", frozenset([minutes]))
-    for found in cldr.hours().finditer(text):
-        if int(found["h"]) <= 24:
-            readings = _of_dial(int(found["h"]) % 24 * 60 + int(found["m"] or 0), found["h"])
-            yield Value(found.start(), found.end(), "clock", readings)
-    for found in _CLOCK.finditer(text):
-        hour = integer(found["h"] or found["bare"] or found["han"])
-        past = integer(found["m"] or found["past"] or "0") if not found["half"] else 30
+    for found in (*cldr.hours().finditer(text), *_CLOCK.finditer(text)):
+        told = defaultdict(str, {name: part for name, part in found.groupdict().items() if part})
+        hour = integer(told["h"] or told["bare"] or told["han"])
+        past = 30 if told["half"] else integer(told["m"] or told["past"] or "0")
         if hour <= 24 and past < 60:
-            readings = _of_dial(hour % 24 * 60 + past, found["h"] or "")
-            if found["s"] and not hour:  # or minutes and seconds, of a recording
-                readings |= {past * 60 + int(found["s"])}
+            readings = _of_dial(hour * 60 + past, is_open=0 < hour <= 12 and not told["h"].startswith("0"))
+            if told["s"] and not hour:  # or minutes and seconds, of a recording
+                readings |= {past * 60 + int(told["s"])}
             yield Value(found.start(), found.end(), "clock", readings)
 
 
-def _of_dial(minutes: int, written: str) -> frozenset[int]:
-    """The times that a clock time without a half of the day means: two, unless its hour tells."""
-    is_open = 0 < minutes // 60 <= 12 and not written.startswith("0")
-    return frozenset([minutes, (minutes + 720) % 1440] if is_open else [minutes])
+def _of_dial(minutes: int, *, is_open: bool) -> frozenset[int]:
+    """The minutes after midnight of a clock time; two where nothing says which half of the day."""
+    return frozenset([minutes % 1440, (minutes + 720) % 1440] if is_open else [minutes % 1440])
 
 
 def composed_clocks(text: str, is_read: bool = False, language: str = "") -> Iterator[Value]:
     """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
-    is_told = len(text) <= MAX_SPOKEN_CHARS and _may_tell(text)
-    pieces = pieces_of(text) if is_told else []
+    if is_read or len(text) > MAX_SPOKEN_CHARS:
+        return
+    may_tell = _HAN_HOUR.search(text) or not _telling_words().isdisjoint(_LETTERS.findall(folded(text)))
+    pieces = pieces_of(text) if may_tell else []
     for piece in compose(pieces):
         spans = piece.value if isinstance(piece.value, tuple) else ()
         points = spans[0].points if len(spans) == 1 and isinstance(spans[0], Span) else [piece.value]
@@ -332,13 +298,9 @@ def composed_clocks(text: str, is_read: bool = False, language: str = "") -> Ite
                     yield Value(start, end, "clock", _on_dial(point))
 
 
-def _may_tell(text: str) -> bool:
-    """Whether a text has a word that tells a clock time; most have none, and need no grammar."""
-    return bool(_HAN_HOUR.search(text)) or not _telling_words().isdisjoint(_LETTERS.findall(folded(text)))
-
-
 @cache
 def _telling_words() -> frozenset[str]:
+    """One of which a text has that tells a clock time; most have none, and need no grammar."""
     entries = (entry for language in LATIN for entry in latin(language).items())
     return frozenset(
         _LETTERS.findall(words)[-1] for words, (kind, value, _) in entries if kind in _TELLING and value != 1
@@ -360,13 +322,13 @@ def _on_dial(point: Point) -> frozenset[int]:
     clock, part = point.clock, point.part
     if not clock:
         return frozenset(NOON if part == PARTS["noon"] else range(1440))
-    minutes = clock.hour * 60 + clock.minute
+    minutes = clock.at
     if part and clock.hour <= 12:
-        return frozenset([(part.clock_min + (minutes - part.clock_min) % 720) % 1440])
-    if clock.half:
-        return frozenset([minutes % 720 + 720 * (clock.half == "pm")])
-    is_open = clock.is_bare and clock.hour <= 12
-    return frozenset([minutes % 1440, (minutes + 720) % 1440] if is_open else [minutes % 1440])
+        minutes = part.clock_min + (minutes - part.clock_min) % 720
+    elif clock.half:
+        minutes = minutes % 720 + 720 * (clock.half == "pm")
+    is_open = clock.is_bare and clock.hour <= 12 and not part and not clock.half
+    return _of_dial(minutes, is_open=is_open)
 
 
 # -- numbers ----------------------------------------------------------------------------------
@@ -420,7 +382,7 @@ class _SpelledWord(NamedTuple):
         return False
 
 
-def spelled(text: str, language: str) -> Iterator[Value]:
+def _spelled(text: str, is_read: bool, language: str) -> Iterator[Value]:
     """``seventeen``, ``fünfzehntausend``, ``mil doscientos cincuenta``."""
     if language not in SPELLED_IN or text_to_num.alpha2digit(text, language, SMALL + 1) == text:
         return

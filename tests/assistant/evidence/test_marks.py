@@ -19,7 +19,7 @@ from tests.tables import for_each
 TEXT = """Invoice R-20455   Anna Weber   18,430.00 EUR
 Payable by 2027-03-04, counter open until 2:30 pm
 罗振邦  62%   余杭区人民法院
-retention set to 14 days"""
+retention set to 14 days, the other to ninety days"""
 SCREEN = Screen([TEXT], ["Code", "main.py v2"], "2027-03-01T09:15:20+01:00")
 
 
@@ -82,6 +82,7 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
         ("The bill is from J. Keller [1].", ("Keller",)),
         ("We had both Invoices from Webers, by Counters [1].", ()),
         ("Die Rechnung kam von Keller & Söhne [1].", ("Söhne",)),
+        ("Payable within ninety days, or sixty [1].", ("sixty",)),
     ],
 )
 def test_what_of_a_sentence_stands_on_its_frame(sentence: str, missing: tuple[str, ...]) -> None:
@@ -121,7 +122,6 @@ SAID = "Anna owes 40 EUR.\nBenno plays, because Carla is ill.\nKite\tEmma\t15\nG
         ("So Anna owes 25 EUR [1].", ["Anna owes 40 EUR."], ["Anna"]),
         ("The kite of Emma costs 25 [1].", [], ["Emma"]),
         ("So Benno plays, as Carla is ill [1].", [], ["Benno", "Carla"]),
-        ("So Carla plays, as Benno is ill [1].", [], []),
         ("It shows “Glider” in the row of Emmas [1].", ["Kite"], ["Glider"]),
         ("It is on the 9 shelves [1].", [], []),
     ],
@@ -235,7 +235,6 @@ def test_a_german_name_is_what_is_no_noun(sentence: str, missing: tuple[str, ...
         ("15:00-17:00", "3 pm", True),
         ("set to 14 days", "14 September", False),
         ("7:00", "19:00", True),
-        ("7:00, 19:30", "19:00", False),
         ("2O27-O3-04", "2027年3月4日", True),
         ("von 13 bis 15 Uhr, 13:00", "13 h", True),
         ("00:03:27 intro", "3:27", True),

@@ -332,12 +332,37 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
         ("Co jsem četl včera po 9?", "19T09:00", "20T00:00"),
         ("Vem skrev i går före 9?", "19T00:00", "19T09:00"),
         ("Что я читал с понедельника до среды?", "16T00:00", "19T00:00"),
+        ("Что я делал во вторник днём?", "17T12:00", "17T18:00"),
+        ("Co czytałem wczoraj między drugą a czwartą?", "19T14:00", "19T16:00"),
+        ("Co robiłem w ostatnich dwóch godzinach?", "20T16:03", "20T18:03"),
+        ("Vad läste jag i går morse?", "19T06:00", "19T12:00"),
+        ("Wat las ik gisterochtend?", "19T06:00", "19T12:00"),
+        ("Wat las ik gisteren kwart over negen?", "19T09:10", "19T09:20"),
+        ("Cosa ho letto ieri a mezzanotte?", "18T23:55", "19T00:05"),
+        ("Kto dzwonil wczoraj o wpol do dziesiatej?", "19T09:25", "19T09:35"),
+        ("What did I edit yesterday between half one and ten to three?", "19T13:30", "19T14:50"),
+        ("Qu'ai-je lu hier de cinq heures moins le quart à six heures et demie ?", "19T16:45", "19T18:30"),
+        ("昨日の十時十分に何を読んだ？", "19T10:05", "19T10:15"),
     ],
 )
-def test_times_of_day_are_told_in_other_languages(question: str, start: str, end: str) -> None:
+def test_times_of_day_are_told_as_people_say_them(question: str, start: str, end: str) -> None:
     found = in_message(question, SHANGHAI)
     assert isinstance(found, Found)
     assert [ms(f"2026-11-{each}+08:00") for each in (start, end)] == [found.start_ms, found.end_ms]
+
+
+@for_each(
+    "text", ["last quarter", "letztes Quartal", "le trimestre dernier", "el trimestre pasado", "上个季度"]
+)
+def test_a_quarter_is_one_of_the_calendar(text: str) -> None:
+    found = in_field(text, SHANGHAI)
+    assert isinstance(found, Found)
+    assert (found.start_ms, found.end_ms) == (ms("2026-07-01T00:00+08:00"), ms("2026-10-01T00:00+08:00"))
+
+
+def test_the_ending_of_a_number_is_no_word_of_another_language() -> None:
+    found = in_field("le 1er mai", SHANGHAI)
+    assert isinstance(found, Found) and found.start_ms == ms("2026-05-01T00:00+08:00")
 
 
 @for_each(
@@ -350,6 +375,20 @@ def test_a_number_that_may_be_a_clock_time_is_named_where_no_words_for_times_of_
     found = in_message(question, SHANGHAI)
     assert isinstance(found, Refusal)
     assert (found.problem, found.phrase[:1]) == ("unread", "9")
+
+
+@for_each(
+    ("question", "unread"),
+    [
+        ("Cosa ho letto martedì tra pranzo e cena?", "tra pranzo e cena"),
+        ("Co jsem četl včera před obědem?", "před obědem"),
+        ("Что я читал вчера до обеда?", "до обеда"),
+    ],
+)
+def test_what_lies_between_or_before_something_unknown_is_named(question: str, unread: str) -> None:
+    found = in_message(question, SHANGHAI)
+    assert isinstance(found, Refusal)
+    assert (found.problem, found.phrase) == ("unread", unread)
 
 
 @for_each(
