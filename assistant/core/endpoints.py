@@ -163,7 +163,11 @@ def configured(settings: ChatSettings, environ: Mapping[str, str]) -> Iterator[E
             raise SettingsError(f"chat.models: {name or 'an entry'} needs a model and a base_url")
         if name in taken:
             raise SettingsError(f"chat.models: the name {name!r} is taken")
-        problem = _address_problem(entry.base_url)
+        try:
+            # As for one added in the app, but for a user or a query, which a person's own file may hold.
+            problem = problem_of(public_url(entry.base_url))
+        except ValueError:
+            problem = "is not a valid address"
         if problem:
             raise SettingsError(f"chat.models: the base_url of {name!r} {problem}")
         taken.add(name)
@@ -211,14 +215,6 @@ def opened(endpoint: Endpoint, waits_s: Sequence[float] = WAITS_S) -> OpenAIChat
         json_schema=endpoint.supports_json_schema,
         waits_s=waits_s,
     )
-
-
-def _address_problem(base_url: str) -> str:
-    """As for one added in the app, but for a user or a query, which a person's own file may hold."""
-    try:
-        return problem_of(public_url(base_url))
-    except ValueError:
-        return "is not a valid address"
 
 
 def _entries(settings: ChatSettings) -> list[ChatModelSettings]:
