@@ -149,10 +149,7 @@ def find_out(
 
 
 def _of_model(
-    endpoint: Endpoint,
-    models: Sequence[ListedModel],
-    asked: Callable[[_Probe], _Result],
-    ledger: SentLedger,
+    endpoint: Endpoint, models: Sequence[ListedModel], asked: Callable[[_Probe], _Result], ledger: SentLedger
 ) -> Report:
     owner = models[0].owned_by if models else ""
     listed = next((each for each in models if each.id == endpoint.model), ListedModel(endpoint.model, owner))

@@ -20,13 +20,7 @@ import numpy.typing as npt
 
 from assistant.core.texts import question_words, terms_of
 from engines.cancellation import current
-from engines.embeddings.protocol import (
-    Embedder,
-    EmbedderOptions,
-    EmbeddingError,
-    WordEmbedder,
-    open_embedder,
-)
+from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingError, WordEmbedder, open_embedder
 from store.core import allocator
 from store.core.database import Database
 from store.core.errors import StoreError

@@ -199,10 +199,7 @@ GATES: Mapping[str, tuple[str, str]] = {
     "get_location_history": ("location_history_present", N_("No location history is imported")),
     "search_rag": ("daily_summaries_present", N_("No day is summed up yet")),
     "read_attachment": ("has_attachments", N_("No file is attached to the chat")),
-    "search_chats": (
-        "chats_told",
-        N_("No chat has a summary yet, or models are given none"),
-    ),
+    "search_chats": ("chats_told", N_("No chat has a summary yet, or models are given none")),
 }
 """The flag of each tool that has one, and why it is not offered without; all others are always on."""
 
