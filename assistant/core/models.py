@@ -179,15 +179,13 @@ class ChatModels:
         """The name of the model that answers when none is chosen; one added in the app has answered."""
         if self._chosen in self.names:
             return self._chosen
-        ready = ((name, self.endpoint(name)) for name in self.names)
-        usable = (name for name, endpoint in ready if endpoint.has_answered and not endpoint.key_problem)
-        return next(usable)
+        ready = map(self.endpoint, self.names)
+        return next(each.name for each in ready if each.has_answered and not each.key_problem)
 
     @property
     def local_default(self) -> str:
         """The default one if it runs on this machine, else the first that does, at last `extractive`."""
-        infos = [info for info in self.describe() if info.is_local]
-        return infos[0].name
+        return next(info.name for info in self.describe() if info.is_local)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -201,9 +199,9 @@ class ChatModels:
         entry = self._entry_of(chosen)
         if entry is not None and entry.model is not None:
             return entry.model
-        if chosen != self._extractive.name:
-            raise UnknownModel(chosen, list(self.names))
-        return self._extractive
+        if chosen == self._extractive.name:
+            return self._extractive
+        raise UnknownModel(chosen, list(self.names))
 
     def _entry_of(self, name: str) -> _Entry | None:
         """The one of that name, as it was set or as it is called by now."""
@@ -239,9 +237,8 @@ class ChatModels:
         """While somebody waits for an answer. What is asked in the background is ended."""
         with self._lock:
             self._waiting += 1
-            background = tuple(self._background)
-        for work in background:
-            work.now()
+            for work in self._background:
+                work.now()
         try:
             yield
         finally:
@@ -254,9 +251,8 @@ class ChatModels:
         work = Cancellation()
         with self._lock:
             self._background.add(work)
-            is_free = not self._waiting
-        if not is_free:
-            work.now()
+            if self._waiting:
+                work.now()
         try:
             with work.here():
                 yield work
