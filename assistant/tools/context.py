@@ -158,6 +158,10 @@ class SourceQuery:
     call: ReadCall
     context: ToolContext
 
+    @property
+    def timeout_s(self) -> float:
+        return self.context.settings.timeout_s
+
     def local(self, at_ms: int) -> str:
         """A moment in words for the model; from now on an answer may name it."""
         self.context.findings.moments.add(at_ms)

@@ -286,7 +286,7 @@ def search_rag(
     call, span, timeout_s = (
         lookup.call,
         lookup.call.span_or_none(start, end),
-        lookup.context.settings.timeout_s,
+        lookup.timeout_s,
     )
     asked = asking(call, query)
     days, strategy, reason = daily_summaries.search(
