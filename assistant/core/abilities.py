@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from assistant.core.egress_log import SentLedger
 from assistant.core.endpoints import Endpoint, opened
-from assistant.formats.parsing import FORMATS, Parsed, parse, parse_message, tools_as_text
+from assistant.formats.parsing import FORMATS, Parsed, parse_any, parse_message, tools_as_text
 from engines.chat.client import short
 from engines.chat.network import public_url
 from engines.chat.protocol import (
@@ -251,9 +251,10 @@ def _calls_tools(ask: _Ask) -> Abilities:
         answer = ask(asked, tools=[_TOOL])
         if _is_called(parse_message({"tool_calls": answer.tool_calls}, _KNOWN_TOOLS)):
             return Abilities(supports_tools=True, tool_format="")
-    text = ask(Message("system", tools_as_text([_TOOL], FORMATS[0])), asked).text
-    form = next((form for form in FORMATS if _is_called(parse(text, form, _KNOWN_TOOLS))), None)
-    return Abilities(supports_tools=form is not None, tool_format=form)
+    answer = ask(Message("system", tools_as_text([_TOOL], FORMATS[0])), asked)
+    parsed = parse_any(answer.text, FORMATS[0], _KNOWN_TOOLS)
+    calls = _is_called(parsed)
+    return Abilities(supports_tools=calls, tool_format=parsed.form if calls else None)
 
 
 def _is_called(parsed: Parsed) -> bool:

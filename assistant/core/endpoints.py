@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -226,15 +227,10 @@ def _entries(settings: ChatSettings) -> list[ChatModelSettings]:
         if settings.model:
             log.warning("chat.model is used only together with chat.base_url, which is missing")
         return list(settings.models)
-    try:
-        host = host_of(settings.base_url)
-    except ValueError:  # the address is refused in a moment
-        host = settings.base_url
+    name = settings.model or settings.base_url
+    with suppress(ValueError):  # the address is refused in a moment
+        name = settings.model or host_of(settings.base_url)
     default = ChatModelSettings(
-        name=settings.model or host,
-        base_url=settings.base_url,
-        model=settings.model,
-        api_key=settings.api_key,
-        context_tokens=settings.context_tokens,
+        name, settings.base_url, settings.model, settings.api_key, context_tokens=settings.context_tokens
     )
     return [default, *settings.models]

@@ -20,7 +20,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from assistant.core.records import ATTACHMENT_SOURCE
 from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, printable_line, tool
 from store.chats import attachments
@@ -229,5 +228,4 @@ def read_attachment(
     text = attachments.text_of(database, attachment_id, offset, count)
     note = "" if file.is_whole else "The file is longer than what could be read of it."
     piece = _piece(text, offset, file.characters, note)
-    context.findings.sources.add(ATTACHMENT_SOURCE)
     return {"name": file.name, "characters": file.characters, **piece}
