@@ -136,6 +136,10 @@ _FENCE_BEGUN = r"^ {0,3}(?:`{1,2}|```(?:j|js|jso|json)?[ \t]*)"
 _MAY_BE_CALLS = re.compile(r"\s*(?:```\w*\s*)?(?:\{|\[\s*(?:[{\]]|\Z)|\Z)")
 """How an output begins that may be calls as a whole."""
 _BEGUN = re.compile(rf"(?:{_TAG_BEGUN}|{_ACTION_BEGUN}|{_FENCE_BEGUN})\Z", re.MULTILINE)
+_FENCE_TO_END = re.compile(
+    rf"{text_formats.PLAIN_FENCE.pattern}(?!.*?^ {{0,3}}```+[ \t]*\n\s*\S)", re.MULTILINE | re.DOTALL
+)
+"""A fence that counts as calls when nothing follows it."""
 
 
 def certain_prose(text: str) -> str:
@@ -144,15 +148,5 @@ def certain_prose(text: str) -> str:
         return ""
     marker = text_formats.first_marker(text)
     text = text[: marker.start()] if marker else text
-    begun = _BEGUN.search(text)
-    end = begun.start() if begun else len(text)
-    return text_formats.END_TOKENS.sub("", text[: min(end, _open_plain_fence(text))]).strip()
-
-
-def _open_plain_fence(text: str) -> int:
-    """Where a fence begins that counts as calls when nothing follows it; the length of the text for none."""
-    for fence in text_formats.PLAIN_FENCE.finditer(text):
-        closing = re.compile(r"^ {0,3}```+[ \t]*\n\s*\S", re.MULTILINE)
-        if not closing.search(text, fence.end()):
-            return fence.start()
-    return len(text)
+    open_ends = (found.start() for found in (_BEGUN.search(text), _FENCE_TO_END.search(text)) if found)
+    return text_formats.END_TOKENS.sub("", text[: min(open_ends, default=len(text))]).strip()
