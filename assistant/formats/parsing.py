@@ -120,7 +120,7 @@ def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[
                     reader.add(name, function.get("arguments"), given.get("id"))
                 case _:
                     given_id = given.get("id") if isinstance(given, Mapping) else None
-                    reader.error("malformed", "A call names a function.", given_id=given_id)
+                    reader.error(Broken("malformed", "A call names a function.", named=("unknown", given_id)))
 
     return reader.parsed(read)
 

@@ -85,7 +85,7 @@ class Reader:
         try:
             read()
         except Broken as problem:
-            self.error(problem.code, str(problem), *problem.named)
+            self.error(problem)
         return Parsed(self.prose.strip(), tuple(self.wanted))
 
     # -- the text -----------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class Reader:
         except Broken as problem:
             if problem.resume is None:
                 raise
-            self.error(problem.code, str(problem))
+            self.error(problem)
             self.at = problem.resume
             return False
         return True
@@ -153,24 +153,18 @@ class Reader:
 
     # -- what was found -----------------------------------------------------------------------
 
-    def error(
-        self,
-        code: ErrorCode,
-        message: str,
-        name: str = "unknown",
-        given_id: object = None,
-        arguments: object = None,
-    ) -> None:
+    def error(self, problem: Broken, arguments: object = None) -> None:
         """Note a call that cannot be made, with its arguments where they can be read."""
+        name, given_id = problem.named
         call_id = self._id(given_id, f"unusable_{len(self.wanted) + 1}")
         given = arguments if isinstance(arguments, dict) else {}
-        self.wanted.append(Call(call_id, name[:_NAME_CHARS], given, message, code))
+        self.wanted.append(Call(call_id, name[:_NAME_CHARS], given, str(problem), problem.code))
 
     def add_object(self, value: object) -> None:
         """A call as a JSON object; anything else is malformed. `parameters` count more than `arguments`."""
         name = name_of(value)
         if not name or not isinstance(value, dict):
-            self.error("malformed", "A call is an object with the name of a tool.")
+            self.error(Broken("malformed", "A call is an object with the name of a tool."))
             return
         arguments = value["parameters"] if "parameters" in value else value.get("arguments")
         self.add(name, arguments, value.get("id", value.get("tool_call_id")))
@@ -190,11 +184,12 @@ class Reader:
             is_too_deep = problem.code == "too_deep"
         if name not in self.known_tools:
             missing = f"There is no tool {name[:_NAME_CHARS]!r} in this turn."
-            self.error("unknown_tool", missing, name, given_id, usable)
+            self.error(Broken("unknown_tool", missing, named=(name, given_id)), usable)
         elif is_too_deep:
             raise Broken("too_deep", _TOO_DEEP, named=(name, given_id))
         elif not isinstance(usable, dict):
-            self.error("bad_arguments", "The arguments must be a JSON object.", name, given_id)
+            wrong = "The arguments must be a JSON object."
+            self.error(Broken("bad_arguments", wrong, named=(name, given_id)))
         elif made == MAX_CALLS:
             only = f"Only the first {MAX_CALLS} calls are used."
             raise Broken("too_many_calls", only, named=(name, given_id))
