@@ -219,10 +219,11 @@ def source_tool(reaches: str, source: str = "", **more: Any) -> Callable[[Callab
 def row(record: object, *names: str, chars: int, **more: object) -> dict[str, Any]:
     """These fields of a record and `more`, as a model is told: texts of at most `chars`, nothing empty."""
     fields = {name: getattr(record, name) for name in names} | more
-    cut = {
-        name: truncated(value, chars) if isinstance(value, str) else value for name, value in fields.items()
+    return {
+        name: truncated(value, chars) if isinstance(value, str) else value
+        for name, value in fields.items()
+        if value not in ("", None, [], ())
     }
-    return {name: value for name, value in cut.items() if value not in ("", None, [])}
 
 
 def truncated(text: str, chars: int) -> str:
