@@ -44,10 +44,8 @@ class RateLimit:
         """Count a call and give 0; at the limit count nothing and give the whole seconds to wait."""
         with self._lock:
             now_s = self._clock()
-            calls = self._calls.setdefault(tool, deque())
-            while calls and calls[0] <= now_s - WINDOW_S:
-                calls.popleft()
-            if len(calls) >= self.per_minute:
+            calls = self._calls.setdefault(tool, deque(maxlen=self.per_minute))
+            if len(calls) == self.per_minute and calls[0] > now_s - WINDOW_S:
                 return max(1, math.ceil(calls[0] + WINDOW_S - now_s))
             calls.append(now_s)
             return 0
