@@ -31,7 +31,10 @@ class TimeRangeRequired(TurnRefused):
     """Evidence mode needs a range. `understood` says what the message seemed to say about time."""
 
     def __init__(self, understood: str | None = None, problem: str = "missing") -> None:
-        super().__init__("time_range_required", "start_time", _range_sentence(understood, problem))
+        sentence = _(_PROBLEMS.get(problem, _PROBLEMS["missing"]))
+        if understood:
+            sentence += f" {_('Understood so far: “%(words)s”.', words=understood)}"
+        super().__init__("time_range_required", "start_time", sentence)
         self.understood = understood
         self.problem = problem
 
@@ -58,13 +61,6 @@ _PROBLEMS = {
     "no_such_date": N_("There is no such date."),
     "no_such_time": N_("There is no such time of day."),
 }
-
-
-def _range_sentence(understood: str | None, problem: str) -> str:
-    sentence = _(_PROBLEMS.get(problem, _PROBLEMS["missing"]))
-    if not understood:
-        return sentence
-    return f"{sentence} {_('Understood so far: “%(words)s”.', words=understood)}"
 
 
 # -- failures ------------------------------------------------------------------------------
