@@ -283,14 +283,10 @@ def search_rag(
     them all days up to the moment that the conversation is about are searched, else up to now. Only frames
     prove what a day's summary says: find them with search_ocr. Examples: {"query": "budget meeting"};
     {"query": "", "start": "2026-11-16", "end": "2026-11-21"}"""
-    call, span, timeout_s = (
-        lookup.call,
-        lookup.call.span_or_none(start, end),
-        lookup.timeout_s,
-    )
+    call, span = lookup.call, lookup.call.span_or_none(start, end)
     asked = asking(call, query)
     days, strategy, reason = daily_summaries.search(
-        call.database, asked, *span, limit=_AT_MOST, deadline_s=timeout_s
+        call.database, asked, *span, limit=_AT_MOST, deadline_s=lookup.timeout_s
     )
     rows = []
     for day in days:
