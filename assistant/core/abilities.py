@@ -11,17 +11,17 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal
 
 from assistant.core.egress_log import SentLedger
 from assistant.core.endpoints import Endpoint, opened
-from assistant.formats.parsing import FORMATS, Parsed, parse, parse_message, tools_as_text
+from assistant.formats.parsing import FORMATS, Parsed, parse_any, parse_message, tools_as_text
 from engines.chat.client import short
 from engines.chat.network import public_url
 from engines.chat.protocol import (
@@ -90,40 +90,25 @@ class Report:
         return self.error is None and not any(unknown)
 
 
-def remembered(database: Database, endpoint: Endpoint) -> Endpoint:
-    """The endpoint with what was found out of it before."""
-    kept = get_preference(database, _key(endpoint), {})
-    return replace(endpoint, found=Abilities(**kept))
+def remembered(database: Database, endpoint: Endpoint) -> tuple[Abilities, str]:
+    """What was found out of an endpoint before, and the model: where none is set, the one that answered."""
+    kept = dict(get_preference(database, _key(endpoint), {}))
+    model: str = kept.pop("model", endpoint.model)
+    return Abilities(**kept), model
 
 
-def remember(database: Database, endpoint: Endpoint) -> None:
-    """Keep what was found out of an endpoint for later."""
-    set_preference(database, _key(endpoint), asdict(endpoint.found))
-
-
-def remember_first(database: Database, endpoint: Endpoint) -> None:
-    """Keep which model answers at an address where none is set."""
-    set_preference(database, _first_key(endpoint), endpoint.model)
-
-
-def first_model(database: Database, endpoint: Endpoint) -> str:
-    """The model that answered at an address where none is set; "" for none yet."""
-    kept: str = get_preference(database, _first_key(endpoint), "")
-    return kept
+def remember(database: Database, endpoint: Endpoint, known: Endpoint) -> None:
+    """Keep for later what is `known` of an endpoint as it is set."""
+    set_preference(database, _key(endpoint), asdict(known.found) | {"model": known.model})
 
 
 def forget(database: Database, endpoint: Endpoint) -> None:
     """Keep no more what was found out of an endpoint."""
     delete_preference(database, _key(endpoint))
-    delete_preference(database, _first_key(endpoint))
 
 
 def _key(endpoint: Endpoint) -> str:
     return f"abilities {public_url(endpoint.base_url)} {endpoint.model}"
-
-
-def _first_key(endpoint: Endpoint) -> str:
-    return f"model at {public_url(endpoint.base_url)}"
 
 
 def find_out(
@@ -139,41 +124,32 @@ def find_out(
     What is remembered is not asked again unless to `forget`. Without a model it goes as far as that
     goes. Raises `StoreError` when a request cannot be noted.
     """
-    where = public_url(endpoint.base_url)
+    where, models = public_url(endpoint.base_url), tuple[ListedModel, ...]()
     try:
         models = list_models(endpoint.base_url, endpoint.api_key, timeout_s=min(LIST_TIMEOUT_S, timeout_s))
-        answers = Step(
-            "address",
-            "ok",
-            _("%(address)s answers and lists %(number)s models", address=where, number=len(models)),
-        )
+        words = _("%(address)s answers and lists %(number)s models", address=where, number=len(models))
     except _KEY_FAILS as error:
         answers = Step("address", "ok", _("%(address)s answers", address=where))
         return Report((answers, Step("key", "failed", error.detail)), error=error)
     except _ADDRESS_FAILS as error:
         return Report((Step("address", "failed", error.detail),), error=error)
     except ModelError as error:  # not every server lists its models
-        models = ()
-        answers = Step(
-            "address",
-            "ok",
-            _("%(address)s answers; it lists no models (%(error)s)", address=where, error=error.detail),
-        )
-    if not endpoint.model and endpoint.provider_id is None and models:
-        endpoint = replace(endpoint, model=models[0].id)
-    if not endpoint.model:
+        words = _("%(address)s answers; it lists no models (%(error)s)", address=where, error=error.detail)
+    answers = Step("address", "ok", words)
+    first = models[0].id if models and endpoint.provider_id is None else ""
+    model = endpoint.model or first
+    if not model:
         return Report((answers, Step("model", "unknown", _("no model is chosen yet"))), models=models)
-    endpoint = replace(endpoint, found=NOTHING_KNOWN) if forget else remembered(database, endpoint)
+    found, of_model = remembered(database, endpoint)
+    is_known = not forget and of_model == model
+    endpoint = replace(endpoint, model=model, found=found if is_known else NOTHING_KNOWN)
     asked = partial(_asked, endpoint, database, clock, timeout_s)
     report = _of_model(endpoint, models, asked, SentLedger(database, clock, endpoint, "test"))
-    return replace(report, steps=(answers, *report.steps), model=endpoint.model, models=models)
+    return replace(report, steps=(answers, *report.steps), model=model, models=models)
 
 
 def _of_model(
-    endpoint: Endpoint,
-    models: Sequence[ListedModel],
-    asked: Callable[[_Probe], _Result],
-    ledger: SentLedger,
+    endpoint: Endpoint, models: Sequence[ListedModel], asked: Callable[[_Probe], _Result], ledger: SentLedger
 ) -> Report:
     owner = models[0].owned_by if models else ""
     listed = next((each for each in models if each.id == endpoint.model), ListedModel(endpoint.model, owner))
@@ -185,9 +161,16 @@ def _of_model(
         found = said.over(endpoint.found)
         return Report(tuple(_ability_steps(endpoint.chosen, said, found, {})), found)
     # The last is always asked: whoever answers that is there, and what it refuses beside it cannot be done.
-    results = _all_of(dict.fromkeys([*unknown, _PROBES[-1]]), asked)
-    answer = results[_PROBES[-1]]
-    found = said.over(_shown(results)).over(endpoint.found)
+    probes = dict.fromkeys([*unknown, _PROBES[-1]])
+    with ThreadPoolExecutor(len(probes), "abilities") as pool:  # takes no longer than the slowest
+        under_way = {probe: pool.submit(copy_context().run, asked, probe) for probe in probes}
+    results = {probe: each.result() for probe, each in under_way.items()}
+    answer, shown = results[_PROBES[-1]], NOTHING_KNOWN
+    for probe, result in results.items():
+        if answer.error is None and isinstance(result.error, _REFUSALS):
+            shown = probe.refused.over(shown)
+        shown = result.found.over(shown)
+    found = said.over(shown).over(endpoint.found)
     steps = list(_answer_steps(endpoint, models, answer))
     if answer.error is None:
         steps += _ability_steps(endpoint.chosen, said, found, results)
@@ -205,7 +188,7 @@ class _Probe:
     """One small question for one ability, and its two answers in words."""
 
     name: StepName
-    ask: Callable[[_Ask], tuple[Abilities, str]]
+    ask: Callable[[_Ask], Abilities]
     can: str
     cannot: str
 
@@ -229,41 +212,27 @@ class _Result:
     duration_ms: int | None = None
 
 
-def _all_of(probes: Collection[_Probe], asked: Callable[[_Probe], _Result]) -> dict[_Probe, _Result]:
-    """All at once, so that it takes no longer than the slowest."""
-    with ThreadPoolExecutor(len(probes), "abilities") as pool:
-        under_way = {probe: pool.submit(copy_context().run, asked, probe) for probe in probes}
-        return {probe: each.result() for probe, each in under_way.items()}
-
-
 def _asked(
     endpoint: Endpoint, database: Database, clock: Callable[[], int], timeout_s: float, probe: _Probe
 ) -> _Result:
-    model, started_s = opened(endpoint, waits_s=()), time.monotonic()
+    model, started_s, said = opened(endpoint, waits_s=()), time.monotonic(), ""
     ledger = SentLedger(database, clock, endpoint, "test")
 
     def ask(*messages: Message, **options: Any) -> Completion:
-        return ledger.complete(model, messages, timeout_s=timeout_s, **options)[0]
+        nonlocal said
+        completion, _ = ledger.complete(model, messages, timeout_s=timeout_s, **options)
+        said = completion.text
+        return completion
 
     try:
-        found, text = probe.ask(ask)
+        found = probe.ask(ask)
     except ModelError as error:
         return _Result(error=error)
     finally:
         database.close_thread()
     if probe is _PROBES[-1] and model.format_level:  # answered, but not held to the schema
         found = probe.refused
-    return _Result(found, text, duration_ms=round((time.monotonic() - started_s) * 1000))
-
-
-def _shown(results: Mapping[_Probe, _Result]) -> Abilities:
-    """What the answers show. A refusal shows something where the endpoint answers at all."""
-    shown, answers = NOTHING_KNOWN, results[_PROBES[-1]].error is None
-    for probe, result in results.items():
-        if answers and isinstance(result.error, _REFUSALS):
-            shown = probe.refused.over(shown)
-        shown = result.found.over(shown)
-    return shown
+    return _Result(found, said, duration_ms=round((time.monotonic() - started_s) * 1000))
 
 
 _TOOL = {
@@ -275,17 +244,17 @@ _KNOWN_TOOLS: Mapping[str, Mapping[str, Any]] = {"note_word": _TOOL["parameters"
 CALL_IT = "Note the word blue: call the tool note_word."
 
 
-def _calls_tools(ask: _Ask) -> tuple[Abilities, str]:
+def _calls_tools(ask: _Ask) -> Abilities:
     """A call that has to come back: as the endpoint's own, else as text in any format that is known."""
     asked = Message("user", CALL_IT)
     with suppress(*_REFUSALS):
         answer = ask(asked, tools=[_TOOL])
         if _is_called(parse_message({"tool_calls": answer.tool_calls}, _KNOWN_TOOLS)):
-            return Abilities(supports_tools=True, tool_format=""), ""
+            return Abilities(supports_tools=True, tool_format="")
     answer = ask(Message("system", tools_as_text([_TOOL], FORMATS[0])), asked)
-    forms = (form for form in FORMATS if _is_called(parse(answer.text, form, _KNOWN_TOOLS)))
-    form = next(forms, None)
-    return Abilities(supports_tools=form is not None, tool_format=form), answer.text
+    parsed = parse_any(answer.text, FORMATS[0], _KNOWN_TOOLS)
+    calls = _is_called(parsed)
+    return Abilities(supports_tools=calls, tool_format=parsed.form if calls else None)
 
 
 def _is_called(parsed: Parsed) -> bool:
@@ -296,41 +265,29 @@ NUMBER = "58"
 LOOK = "Which number does the picture show? Answer with the number alone."
 
 
-def _sees(ask: _Ask) -> tuple[Abilities, str]:
-    """A number that only the picture tells."""
-    answer = ask(Message("user", LOOK, pictures=(_picture(),)))
-    return Abilities(supports_vision=NUMBER in answer.text), answer.text
-
-
-@cache
-def _picture() -> Picture:
-    """The number, large, black on white."""
+def _sees(ask: _Ask) -> Abilities:
+    """A number that only the picture tells, large, black on white."""
     from PIL import Image, ImageDraw, ImageFont
 
-    image = Image.new("L", (224, 224), 255)
+    image, content = Image.new("L", (224, 224), 255), io.BytesIO()
     ImageDraw.Draw(image).text((112, 112), NUMBER, 0, ImageFont.load_default(140), anchor="mm")
-    content = io.BytesIO()
     image.convert("RGB").save(content, "PNG", optimize=True)
-    return Picture(content.getvalue(), "image/png")
+    answer = ask(Message("user", LOOK, pictures=(Picture(content.getvalue(), "image/png"),)))
+    return Abilities(supports_vision=NUMBER in answer.text)
 
 
 _SCHEMA = object_schema(word={"type": "string"}, number={"type": "integer"})
 FILL_IN = 'Answer with a JSON object and nothing else: {"word": "blue", "number": 7}'
 
 
-def _follows_schema(ask: _Ask) -> tuple[Abilities, str]:
+def _follows_schema(ask: _Ask) -> Abilities:
     """An object of two fields; the plain answer of an endpoint that takes no schema is one, too."""
-    answer = ask(Message("user", FILL_IN), schema=_SCHEMA)
-    return Abilities(supports_json_schema=_fits(answer.text)), answer.text
-
-
-def _fits(text: str) -> bool:
     try:
-        document = json.loads(text)
+        document = json.loads(ask(Message("user", FILL_IN), schema=_SCHEMA).text)
     except (ValueError, RecursionError):
-        return False
+        return Abilities(supports_json_schema=False)
     kinds = {name: type(value) for name, value in document.items()} if isinstance(document, dict) else {}
-    return kinds == {"word": str, "number": int}
+    return Abilities(supports_json_schema=kinds == {"word": str, "number": int})
 
 
 _PROBES = (

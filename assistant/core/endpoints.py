@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -163,7 +164,11 @@ def configured(settings: ChatSettings, environ: Mapping[str, str]) -> Iterator[E
             raise SettingsError(f"chat.models: {name or 'an entry'} needs a model and a base_url")
         if name in taken:
             raise SettingsError(f"chat.models: the name {name!r} is taken")
-        problem = _address_problem(entry.base_url)
+        try:
+            # As for one added in the app, but for a user or a query, which a person's own file may hold.
+            problem = problem_of(public_url(entry.base_url))
+        except ValueError:
+            problem = "is not a valid address"
         if problem:
             raise SettingsError(f"chat.models: the base_url of {name!r} {problem}")
         taken.add(name)
@@ -213,14 +218,6 @@ def opened(endpoint: Endpoint, waits_s: Sequence[float] = WAITS_S) -> OpenAIChat
     )
 
 
-def _address_problem(base_url: str) -> str:
-    """As for one added in the app, but for a user or a query, which a person's own file may hold."""
-    try:
-        return problem_of(public_url(base_url))
-    except ValueError:
-        return "is not a valid address"
-
-
 def _entries(settings: ChatSettings) -> list[ChatModelSettings]:
     """The default endpoint as an entry, where one is configured, before the listed ones.
 
@@ -230,15 +227,10 @@ def _entries(settings: ChatSettings) -> list[ChatModelSettings]:
         if settings.model:
             log.warning("chat.model is used only together with chat.base_url, which is missing")
         return list(settings.models)
-    try:
-        host = host_of(settings.base_url)
-    except ValueError:  # the address is refused in a moment
-        host = settings.base_url
+    name = settings.model or settings.base_url
+    with suppress(ValueError):  # the address is refused in a moment
+        name = settings.model or host_of(settings.base_url)
     default = ChatModelSettings(
-        name=settings.model or host,
-        base_url=settings.base_url,
-        model=settings.model,
-        api_key=settings.api_key,
-        context_tokens=settings.context_tokens,
+        name, settings.base_url, settings.model, settings.api_key, context_tokens=settings.context_tokens
     )
     return [default, *settings.models]

@@ -7,7 +7,6 @@ in the result, stored with the question.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from assistant.core.records import TurnError
 from assistant.core.strings import sentences
@@ -32,7 +31,10 @@ class TimeRangeRequired(TurnRefused):
     """Evidence mode needs a range. `understood` says what the message seemed to say about time."""
 
     def __init__(self, understood: str | None = None, problem: str = "missing") -> None:
-        super().__init__("time_range_required", "start_time", _range_sentence(understood, problem))
+        sentence = _(_PROBLEMS.get(problem, _PROBLEMS["missing"]))
+        if understood:
+            sentence += f" {_('Understood so far: “%(words)s”.', words=understood)}"
+        super().__init__("time_range_required", "start_time", sentence)
         self.understood = understood
         self.problem = problem
 
@@ -61,13 +63,6 @@ _PROBLEMS = {
 }
 
 
-def _range_sentence(understood: str | None, problem: str) -> str:
-    sentence = _(_PROBLEMS.get(problem, _PROBLEMS["missing"]))
-    if not understood:
-        return sentence
-    return f"{sentence} {_('Understood so far: “%(words)s”.', words=understood)}"
-
-
 # -- failures ------------------------------------------------------------------------------
 #
 # Why a turn failed, for the person who asked: one sentence for each cause, and what to do. A failure is never
@@ -91,17 +86,16 @@ def turn_error(error: BaseException, language: Language, *, has_begun: bool = Fa
     """
     if isinstance(error, ModelError):
         broke_off = isinstance(error, ModelBrokeOff) or (has_begun and isinstance(error, ModelUnreachable))
-        told = _error("broke_off" if broke_off else error.code, language, error.detail)
-        return replace(told, code=error.code, retry_after_s=error.retry_after_s)
-    return _error(next((code for kind, code in _CODES if isinstance(error, kind)), "interrupted"), language)
+        known, code = "broke_off" if broke_off else error.code, error.code
+        detail, retry_after_s = f" ({heard(error.detail)})" if error.detail else "", error.retry_after_s
+    else:
+        known = code = next((code for kind, code in _CODES if isinstance(error, kind)), "interrupted")
+        detail, retry_after_s = "", None
+    sentence, action = sentences("failures")[known][language == "zh"]
+    return TurnError(code, sentence + detail, action, retry_after_s)
 
 
 def words_for(code: str) -> str:
     """The English sentence for an error's code; the code itself where there is none."""
     failures = sentences("failures")
     return str(failures[code][0][0]) if code in failures else code
-
-
-def _error(code: str, language: Language, detail: str = "") -> TurnError:
-    sentence, action = sentences("failures")[code][language == "zh"]
-    return TurnError(code, f"{sentence} ({heard(detail)})" if detail else sentence, action)

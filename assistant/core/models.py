@@ -13,8 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 
 from assistant.core import abilities, endpoints
 from assistant.core.abilities import Report
@@ -42,7 +41,7 @@ PATIENCE_S = 6.0
 
 _PROBE_TIMEOUT_S = 30.0
 PAUSE_S = 60.0
-"""After a search that left something unknown, the next one begins no sooner; each later one waits longer."""
+"""After a search that left something unknown, the next one begins no sooner."""
 
 
 @dataclass(slots=True, eq=False)
@@ -53,7 +52,10 @@ class _Entry:
     endpoint: Endpoint
     model: OpenAIChatModel | None
     report: Report | None = None
-    search: _Search | None = None
+    search: threading.Thread | None = None
+    search_again_s: float = 0.0  # a search that has ended is followed by none before
+    # Of no turn: a search goes on when the one is over that began it.
+    cancellation: Cancellation = field(default_factory=lambda: Context().run(Cancellation))
 
     @property
     def place(self) -> tuple[str, str]:
@@ -76,8 +78,7 @@ class _Entry:
         """Send nothing more; whoever has an answer under way gets it."""
         if self.model is not None:
             self.model.retire()
-        if self.search is not None:
-            self.search.cancellation.now()
+        self.cancellation.now()
 
 
 class ChatModels:
@@ -168,10 +169,9 @@ class ChatModels:
     def _entry(self, endpoint: Endpoint, before: _Entry | None) -> _Entry:
         if before is not None and before.as_set == endpoint:
             return before
-        known = abilities.remembered(self._database, endpoint) if self._database else endpoint
-        entry = _Entry(endpoint, known, opened(known, self._waits_s) if known.is_ready else None)
-        if self._database and not endpoint.model:
-            entry.learn(known.found, abilities.first_model(self._database, endpoint))
+        entry = _Entry(endpoint, endpoint, opened(endpoint, self._waits_s) if endpoint.is_ready else None)
+        if self._database:
+            entry.learn(*abilities.remembered(self._database, endpoint))
         return entry
 
     @property
@@ -179,15 +179,13 @@ class ChatModels:
         """The name of the model that answers when none is chosen; one added in the app has answered."""
         if self._chosen in self.names:
             return self._chosen
-        ready = ((name, self.endpoint(name)) for name in self.names)
-        usable = (name for name, endpoint in ready if endpoint.has_answered and not endpoint.key_problem)
-        return next(usable)
+        ready = map(self.endpoint, self.names)
+        return next(each.name for each in ready if each.has_answered and not each.key_problem)
 
     @property
     def local_default(self) -> str:
         """The default one if it runs on this machine, else the first that does, at last `extractive`."""
-        infos = [info for info in self.describe() if info.is_local]
-        return infos[0].name
+        return next(info.name for info in self.describe() if info.is_local)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -201,9 +199,9 @@ class ChatModels:
         entry = self._entry_of(chosen)
         if entry is not None and entry.model is not None:
             return entry.model
-        if chosen != self._extractive.name:
-            raise UnknownModel(chosen, list(self.names))
-        return self._extractive
+        if chosen == self._extractive.name:
+            return self._extractive
+        raise UnknownModel(chosen, list(self.names))
 
     def _entry_of(self, name: str) -> _Entry | None:
         """The one of that name, as it was set or as it is called by now."""
@@ -239,9 +237,8 @@ class ChatModels:
         """While somebody waits for an answer. What is asked in the background is ended."""
         with self._lock:
             self._waiting += 1
-            background = tuple(self._background)
-        for work in background:
-            work.now()
+            for work in self._background:
+                work.now()
         try:
             yield
         finally:
@@ -254,9 +251,8 @@ class ChatModels:
         work = Cancellation()
         with self._lock:
             self._background.add(work)
-            is_free = not self._waiting
-        if not is_free:
-            work.now()
+            if self._waiting:
+                work.now()
         try:
             with work.here():
                 yield work
@@ -279,11 +275,11 @@ class ChatModels:
         with self._lock:
             if entry.report and entry.report.is_complete:
                 return entry.endpoint
-            if entry.search is None or entry.search.is_due():
-                pause_s = 4 * entry.search.pause_s if entry.search else PAUSE_S
-                entry.search = _Search(partial(self._find_out, entry), pause_s)
-                entry.search.start()
             search = entry.search
+            if search is None or not (search.is_alive() or time.monotonic() < entry.search_again_s):
+                search = threading.Thread(target=self._find_out, args=(entry,), name="abilities", daemon=True)
+                entry.search = search
+                search.start()
         search.join(patience_s)
         return self.endpoint(name)
 
@@ -326,10 +322,12 @@ class ChatModels:
 
     def _find_out(self, entry: _Entry) -> None:
         try:
-            self._report(entry, min(_PROBE_TIMEOUT_S, self.timeout_s))
+            with entry.cancellation.here():
+                self._report(entry, min(_PROBE_TIMEOUT_S, self.timeout_s))
         except StoreError as error:
             log.warning("what %s can do was not found out: %s", entry.as_set.name, error)
         finally:
+            entry.search_again_s = time.monotonic() + PAUSE_S
             if self._database:
                 self._database.close_thread()
 
@@ -350,35 +348,13 @@ class ChatModels:
                     each.learn(found, model)
             if known and found != NOTHING_KNOWN and self._database:
                 try:
-                    abilities.remember(self._database, known[0].endpoint)
-                    if not known[0].as_set.model:
-                        abilities.remember_first(self._database, known[0].endpoint)
+                    abilities.remember(self._database, known[0].as_set, known[0].endpoint)
                 except (StoreError, OSError) as error:  # it is known, until this process ends
                     log.warning("what %s can do could not be kept: %s", entry.as_set.name, error)
 
     def close(self) -> None:
         """End what is being found out."""
         for entry in self._entries.values():
+            entry.cancellation.now()
             if entry.search:
-                entry.search.cancellation.now()
                 entry.search.join()
-
-
-class _Search(threading.Thread):
-    """One search for what a model can do, in a thread of its own."""
-
-    def __init__(self, find_out: Callable[[], None], pause_s: float) -> None:
-        super().__init__(name="abilities", daemon=True)
-        self._find_out = find_out
-        self.cancellation = Context().run(Cancellation)  # not a part of the turn that began it
-        self.pause_s = pause_s
-        self._ended_s = 0.0
-
-    def run(self) -> None:
-        with self.cancellation.here():
-            self._find_out()
-        self._ended_s = time.monotonic()
-
-    def is_due(self) -> bool:
-        """Whether it has ended long enough ago for another one."""
-        return bool(self._ended_s) and time.monotonic() - self._ended_s >= self.pause_s

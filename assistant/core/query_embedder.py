@@ -20,13 +20,7 @@ import numpy.typing as npt
 
 from assistant.core.texts import question_words, terms_of
 from engines.cancellation import current
-from engines.embeddings.protocol import (
-    Embedder,
-    EmbedderOptions,
-    EmbeddingError,
-    WordEmbedder,
-    open_embedder,
-)
+from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingError, WordEmbedder, open_embedder
 from store.core import allocator
 from store.core.database import Database
 from store.core.errors import StoreError
@@ -113,11 +107,7 @@ class QueryEmbedder:
         """
         if not (self._is_warm or self.is_off):
             self._is_warm = True
-            _started(_WARM_AFTER_S, self._warm)
-
-    def _warm(self) -> None:
-        if self._is_local():  # an endpoint is sent nothing
-            self.same_in_meaning(["question"], ["answer"])
+            _started(_WARM_AFTER_S, partial(self._word_cosines, ["question"], ["answer"]))
 
     def same_in_meaning(self, words: Sequence[str], terms: Sequence[str]) -> dict[str, dict[str, float]]:
         """Of each word the `terms` that mean nearly the same, in any language, with their cosines.
@@ -150,27 +140,29 @@ class QueryEmbedder:
 
         Nothing is sent for it: an endpoint is not asked.
         """
-        if not self._is_local():
+        with self._lock:
+            is_local = self._local() is not None
+        if not is_local:
             return []
         vector, *vectors = (self.asked(each).vector for each in (text, *others))
         if vector is None:
             return []
         return [0.0 if other is None else float(vector @ other) for other in vectors]
 
-    def _is_local(self) -> bool:
-        """Whether there is an embedder in this process."""
-        with self._lock:
-            try:
-                return not self.is_off and isinstance(self._ready(), WordEmbedder)
-            except (EmbeddingError, StoreError) as error:
-                self._lost(error)
-                return False
+    def _local(self) -> WordEmbedder | None:
+        """The embedder of this process, inside the lock; None where there is none."""
+        try:
+            embedder = None if self.is_off else self._ready()
+        except (EmbeddingError, StoreError) as error:
+            self._lost(error)
+            return None
+        return embedder if isinstance(embedder, WordEmbedder) else None
 
     def _word_cosines(self, words: Sequence[str], terms: Sequence[str]) -> npt.NDArray[np.float32]:
         """``float32[len(words), len(terms)]``; empty without an embedder in this process."""
         with self._lock:
-            embedder = None if self.is_off else self._ready()
-            if isinstance(embedder, WordEmbedder) and words and terms:
+            embedder = self._local()
+            if embedder and words and terms:
                 try:
                     return self._word_vectors(embedder, words) @ self._word_vectors(embedder, terms).T
                 except EmbeddingError as error:
@@ -231,7 +223,7 @@ class QueryEmbedder:
         self.problem = problem
 
 
-def _started(after_s: float, action: Callable[[], None]) -> threading.Timer:
+def _started(after_s: float, action: Callable[[], object]) -> threading.Timer:
     timer = threading.Timer(after_s, action)
     timer.name, timer.daemon = "embedder rests", True
     timer.start()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 from assistant.formats.parsing import Call
@@ -164,15 +163,13 @@ class Claim:
     address: str = ""
 
 
-_FORMER_STATES: Mapping[str, ClaimState] = MappingProxyType(
-    {
-        "found": "cited",
-        "paraphrase": "cited",
-        "not_checked": "cited",
-        "not_found": "not_on_frame",
-        "no_evidence": "no_source",
-    }
-)
+_FORMER_STATES: Mapping[str, ClaimState] = {
+    "found": "cited",
+    "paraphrase": "cited",
+    "not_checked": "cited",
+    "not_found": "not_on_frame",
+    "no_evidence": "no_source",
+}
 
 
 def claim_state(stored: Mapping[str, Any]) -> ClaimState:

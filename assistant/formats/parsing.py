@@ -10,53 +10,40 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from assistant.formats import text_formats
 from assistant.formats.reader import MAX_CALLS as MAX_CALLS
+from assistant.formats.reader import Broken, Reader
 from assistant.formats.reader import Call as Call
 from assistant.formats.reader import Parsed as Parsed
-from assistant.formats.reader import Reader, Stop
 
 MAX_BYTES = 65_536
 
 
-class _Format(NamedTuple):
-    """How models write calls into a text: `call` is how one is written with its `name` (`quoted` in JSON) and
-    its `arguments`, and `help` how a model is told so.
-    """
-
-    read: Callable[[Reader], None]
-    call: str
-    help: str
-
-
-_FORMATS = {
-    "functionary": _Format(
-        text_formats.read_functionary,
+_WRITTEN = {
+    "functionary": (
         "<function={name}>{arguments}</function>",
         "To call a tool, write nothing else than {example}, several in a row for several calls.",
     ),
-    "command-r": _Format(
-        text_formats.read_command_r,
+    "command-r": (
         'Action: ```json\n[{{"tool_name": {quoted}, "parameters": {arguments}}}]\n```',
         "To call tools, write nothing else than Action: and a fenced block of JSON:\n{example}",
     ),
-    "llama31": _Format(
-        text_formats.read_llama31,
+    "llama31": (
         '<|python_tag|>{{"name": {quoted}, "parameters": {arguments}}}',
         "To call a tool, write nothing else than <|python_tag|> and one JSON object: {example}",
     ),
-    "hermes": _Format(
-        text_formats.read_hermes,
+    "hermes": (
         '<tool_call>\n{{"name": {quoted}, "arguments": {arguments}}}\n</tool_call>',
         "To call tools, write nothing else than JSON objects, each in its tag:\n{example}",
     ),
 }
-FORMATS: tuple[str, ...] = tuple(_FORMATS)
+"""How models write a call into a text, with its `name` (`quoted` in JSON) and `arguments`, and how they are
+told so."""
+FORMATS: tuple[str, ...] = tuple(_WRITTEN)
 
 
 def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
@@ -65,13 +52,14 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
     `known_tools` are the tools offered in this turn, with their JSON Schemas. Raises `KeyError`
     for a format that is none of `FORMATS`, and nothing for any text.
     """
-    read, reader = _FORMATS[form].read, Reader(text, known_tools)
-    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        reader.error("too_long", f"The output is longer than {MAX_BYTES} bytes.")
-    else:
-        with suppress(Stop):
-            read(reader)
-    return reader.parsed
+    reader = Reader(text, known_tools)
+
+    def read() -> None:
+        if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+            raise Broken("too_long", f"The output is longer than {MAX_BYTES} bytes.")
+        text_formats.read(reader, form)
+
+    return reader.parsed(read)
 
 
 def parse_any(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
@@ -90,7 +78,7 @@ def parse_any(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]
         parsed = parse(text_formats.unfenced(said), other, known_tools)
         if parsed.calls:
             return replace(parsed, form=other)
-    marker = text_formats.first_marker(said, text_formats.ANY)
+    marker = text_formats.first_marker(said)
     prose = said[: marker.start()].strip() if marker else said
     prose = "" if text_formats.is_nothing_but_calls(text_formats.unfenced(prose)) else prose
     return Parsed(prose, has_lost=prose != said)
@@ -104,14 +92,14 @@ def call_as_text(name: str, arguments: Mapping[str, Any], form: str) -> str:
     if not form:
         return ""
     written = json.dumps(dict(arguments), ensure_ascii=False)
-    return _FORMATS[form].call.format(name=name, quoted=json.dumps(name), arguments=written)
+    return _WRITTEN[form][0].format(name=name, quoted=json.dumps(name), arguments=written)
 
 
 def tools_as_text(definitions: Sequence[Mapping[str, Any]], form: str) -> str:
     """Tools for a model that is told of them in its prompt, and how it calls one."""
     lines = (json.dumps(definition, ensure_ascii=False) for definition in definitions)
     example = call_as_text("NAME", {"argument": "value"}, form)
-    return "\n".join(["Tools, one JSON object a line:", *lines, _FORMATS[form].help.format(example=example)])
+    return "\n".join(["Tools, one JSON object a line:", *lines, _WRITTEN[form][1].format(example=example)])
 
 
 # -- native calls -----------------------------------------------------------------------------
@@ -124,17 +112,17 @@ def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[
     """
     content = message.get("content")
     reader = Reader(content if isinstance(content, str) else "", known_tools)
-    with suppress(Stop):
+
+    def read() -> None:
         for given in message.get("tool_calls") or ():
-            call = given if isinstance(given, Mapping) else {}
-            function = call.get("function")
-            function = function if isinstance(function, Mapping) else {}
-            name = function.get("name")
-            if isinstance(name, str):
-                reader.add(name, function.get("arguments"), call.get("id"))
-            else:
-                reader.error("malformed", "A call names a function.", given_id=call.get("id"))
-    return reader.parsed
+            match given:
+                case {"function": {"name": str(name), **function}}:
+                    reader.add(name, function.get("arguments"), given.get("id"))
+                case _:
+                    given_id = given.get("id") if isinstance(given, Mapping) else None
+                    reader.error(Broken("malformed", "A call names a function.", named=("unknown", given_id)))
+
+    return reader.parsed(read)
 
 
 # -- what may be shown of a growing output ----------------------------------------------------
@@ -148,23 +136,17 @@ _FENCE_BEGUN = r"^ {0,3}(?:`{1,2}|```(?:j|js|jso|json)?[ \t]*)"
 _MAY_BE_CALLS = re.compile(r"\s*(?:```\w*\s*)?(?:\{|\[\s*(?:[{\]]|\Z)|\Z)")
 """How an output begins that may be calls as a whole."""
 _BEGUN = re.compile(rf"(?:{_TAG_BEGUN}|{_ACTION_BEGUN}|{_FENCE_BEGUN})\Z", re.MULTILINE)
+_FENCE_TO_END = re.compile(
+    rf"{text_formats.PLAIN_FENCE.pattern}(?!.*?^ {{0,3}}```+[ \t]*\n\s*\S)", re.MULTILINE | re.DOTALL
+)
+"""A fence that counts as calls when nothing follows it."""
 
 
 def certain_prose(text: str) -> str:
     """The part of an unfinished output that is prose for certain, whatever format calls are in; trimmed."""
     if _MAY_BE_CALLS.match(text):
         return ""
-    marker = text_formats.first_marker(text, text_formats.ANY)
+    marker = text_formats.first_marker(text)
     text = text[: marker.start()] if marker else text
-    begun = _BEGUN.search(text)
-    end = begun.start() if begun else len(text)
-    return text_formats.END_TOKENS.sub("", text[: min(end, _open_plain_fence(text))]).strip()
-
-
-def _open_plain_fence(text: str) -> int:
-    """Where a fence begins that counts as calls when nothing follows it; the length of the text for none."""
-    for fence in text_formats.PLAIN_FENCE.finditer(text):
-        closing = re.compile(r"^ {0,3}```+[ \t]*\n\s*\S", re.MULTILINE)
-        if not closing.search(text, fence.end()):
-            return fence.start()
-    return len(text)
+    open_ends = (found.start() for found in (_BEGUN.search(text), _FENCE_TO_END.search(text)) if found)
+    return text_formats.END_TOKENS.sub("", text[: min(open_ends, default=len(text))]).strip()

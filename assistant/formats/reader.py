@@ -1,20 +1,30 @@
-"""The calls of one output: where reading stands, what was found, and the one place that takes a call in."""
+"""The calls of one output: where reading stands, what was found, and the one place that takes a call in.
+
+A JSON value is read from where it begins to where its brackets close, counted outside strings, so that
+a closing tag inside a string ends nothing. Broken JSON is never repaired.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from assistant.formats.json_values import Broken, ErrorCode, after_space, coerced, decoded, read_value
+from typing import Any, Literal, NoReturn
 
 MAX_CALLS = 16
-_NAMES = ("name", "tool_name")
-_IDS = ("id", "tool_call_id")
+MAX_DEPTH = 32
+_TOO_DEEP = f"A value is nested deeper than {MAX_DEPTH} levels."
 MAX_ID_CHARS = 64
 """Of a call's id, as providers take it."""
 _NAME_CHARS = 100
+_UNNAMED: tuple[str, object] = ("unknown", None)
+_NO_CALLS = frozenset({"directly_answer", "directly-answer"})
+"""Names by which Command-R says that it calls nothing."""
+
+ErrorCode = Literal[
+    "too_long", "too_many_calls", "bad_arguments", "unknown_tool", "too_deep", "unterminated", "malformed"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +58,16 @@ class Parsed:
         return [call for call in self.wanted if not call.error]
 
 
-class Stop(Exception):
-    """Nothing after this place is read."""
+class Broken(Exception):
+    """What cannot be used, of the call `named`. `resume` is where reading may go on; None ends it."""
+
+    def __init__(
+        self, code: ErrorCode, message: str, resume: int | None = None, named: tuple[str, object] = _UNNAMED
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.resume = resume
+        self.named = named
 
 
 class Reader:
@@ -60,10 +78,15 @@ class Reader:
         self.at = 0
         self.known_tools = known_tools
         self.wanted: list[Call] = []
-        self.silent: frozenset[str] = frozenset()
-        """Names that mean "no call": they are passed over."""
         self._ids: set[str] = set()
-        self._made = 0
+
+    def parsed(self, read: Callable[[], None]) -> Parsed:
+        """What `read` finds, as far as it comes."""
+        try:
+            read()
+        except Broken as problem:
+            self.error(problem)
+        return Parsed(self.prose.strip(), tuple(self.wanted))
 
     # -- the text -----------------------------------------------------------------------------
 
@@ -76,8 +99,7 @@ class Reader:
         """What comes next, behind any white space; reading goes on behind it."""
         self.at = after_space(self.text, self.at)
         found = pattern.match(self.text, self.at)
-        if found:
-            self.at = found.end()
+        self.at = found.end() if found else self.at
         return found
 
     def expect(self, token: str) -> None:
@@ -98,14 +120,14 @@ class Reader:
     def attempt(self, read: Callable[[], None]) -> bool:
         """Whether `read` came to its end; else the error is noted, and reading goes on where it may.
 
-        Raises `Stop` where it may not.
+        Raises `Broken` where it may not.
         """
         try:
             read()
         except Broken as problem:
-            self.error(problem.code, str(problem))
             if problem.resume is None:
-                raise Stop from problem
+                raise
+            self.error(problem)
             self.at = problem.resume
             return False
         return True
@@ -113,7 +135,7 @@ class Reader:
     def json_calls(self, depth: int = 0) -> None:
         """A call as an object, or an array of them: a broken element does not take its neighbours along.
 
-        Raises `Broken` and `Stop`.
+        Raises `Broken`.
         """
         if depth or not self.starts("["):
             self.add_object(self.value(depth))
@@ -131,59 +153,50 @@ class Reader:
 
     # -- what was found -----------------------------------------------------------------------
 
-    @property
-    def parsed(self) -> Parsed:
-        return Parsed(self.prose.strip(), tuple(self.wanted))
-
-    def error(
-        self,
-        code: ErrorCode,
-        message: str,
-        name: str = "unknown",
-        given_id: object = None,
-        arguments: object = None,
-    ) -> None:
+    def error(self, problem: Broken, arguments: object = None) -> None:
         """Note a call that cannot be made, with its arguments where they can be read."""
+        name, given_id = problem.named
         call_id = self._id(given_id, f"unusable_{len(self.wanted) + 1}")
         given = arguments if isinstance(arguments, dict) else {}
-        self.wanted.append(Call(call_id, name[:_NAME_CHARS], given, message, code))
+        self.wanted.append(Call(call_id, name[:_NAME_CHARS], given, str(problem), problem.code))
 
     def add_object(self, value: object) -> None:
         """A call as a JSON object; anything else is malformed. `parameters` count more than `arguments`."""
         name = name_of(value)
         if not name or not isinstance(value, dict):
-            self.error("malformed", "A call is an object with the name of a tool.")
+            self.error(Broken("malformed", "A call is an object with the name of a tool."))
             return
         arguments = value["parameters"] if "parameters" in value else value.get("arguments")
-        self.add(name, arguments, next((value[key] for key in _IDS if key in value), None))
+        self.add(name, arguments, value.get("id", value.get("tool_call_id")))
 
     def add(self, name: str, arguments: object, given_id: object = None) -> None:
         """Take a call in, or note why not. Arguments are an object, or a JSON string of one; none are {}.
 
-        Raises `Stop` when there are too many calls, or too deep ones.
+        Raises `Broken` when there are too many calls, or too deep ones.
         """
-        if name in self.silent:
+        if name in _NO_CALLS:
             return
+        is_too_deep, made = False, sum(not call.error for call in self.wanted)
+        usable = {} if arguments is None or arguments == "" else arguments
         try:
-            usable = _as_object(arguments)
+            usable = decoded(usable) if isinstance(usable, str) else usable
         except Broken as problem:
-            if problem.code == "too_deep" and name in self.known_tools:
-                self.error(problem.code, str(problem), name, given_id)
-                raise Stop from problem
-            usable = None
+            is_too_deep = problem.code == "too_deep"
         if name not in self.known_tools:
             missing = f"There is no tool {name[:_NAME_CHARS]!r} in this turn."
-            self.error("unknown_tool", missing, name, given_id, usable)
-            return
-        if not isinstance(usable, dict):
-            self.error("bad_arguments", "The arguments must be a JSON object.", name, given_id)
-            return
-        if self._made == MAX_CALLS:
-            self.error("too_many_calls", f"Only the first {MAX_CALLS} calls are used.", name, given_id)
-            raise Stop
-        self._made += 1
-        call_id = self._id(given_id, f"call_{self._made}")
-        self.wanted.append(Call(call_id, name, coerced(usable, self.known_tools[name])))
+            self.error(Broken("unknown_tool", missing, named=(name, given_id)), usable)
+        elif is_too_deep:
+            raise Broken("too_deep", _TOO_DEEP, named=(name, given_id))
+        elif not isinstance(usable, dict):
+            wrong = "The arguments must be a JSON object."
+            self.error(Broken("bad_arguments", wrong, named=(name, given_id)))
+        elif made == MAX_CALLS:
+            only = f"Only the first {MAX_CALLS} calls are used."
+            raise Broken("too_many_calls", only, named=(name, given_id))
+        else:
+            schema = self.known_tools[name]
+            values = {name: _coerced(value, type_of(schema, name)) for name, value in usable.items()}
+            self.wanted.append(Call(self._id(given_id, f"call_{made + 1}"), name, values))
 
     def _id(self, given: object, ordinal: str) -> str:
         """The id that was given, unless it is too long or another call has it; then the ordinal."""
@@ -199,16 +212,8 @@ class Reader:
 
 def name_of(value: object) -> str | None:
     """The tool that an object names; None when it is no call."""
-    if not isinstance(value, dict):
-        return None
-    name = next((value[key] for key in _NAMES if key in value), None)
+    name = value.get("name", value.get("tool_name")) if isinstance(value, dict) else None
     return name if isinstance(name, str) and name else None
-
-
-def _as_object(arguments: object) -> object:
-    if arguments is None or arguments == "":
-        return {}
-    return decoded(arguments) if isinstance(arguments, str) else arguments
 
 
 def is_call(value: object) -> bool:
@@ -216,3 +221,95 @@ def is_call(value: object) -> bool:
     return (
         isinstance(value, dict) and bool(name_of(value)) and ("parameters" in value or "arguments" in value)
     )
+
+
+# -- JSON in the middle of a text -------------------------------------------------------------
+
+_SPACE = re.compile(r"\s*")
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_TELLING = re.compile(rf'{_STRING}|["\[\]{{}}]', re.DOTALL)
+_SCALAR = re.compile(rf'{_STRING}|(?!")[^,\]}}\s]*', re.DOTALL)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, strict=False)
+
+
+def after_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
+def read_value(text: str, at: int, depth: int = 0) -> tuple[Any, int]:
+    """(value, where it ends) of the object, array or scalar that begins at `at`.
+
+    `depth` counts the brackets around it. Raises `Broken`.
+    """
+    end = _end_of_value(text, at, depth)
+    try:
+        return _DECODER.decode(text[at:end]), end
+    except (ValueError, RecursionError) as error:
+        raise Broken("malformed", f"This is not JSON: {error}"[:200], end) from error
+
+
+def decoded(text: str) -> Any:
+    """A whole text as one JSON value. Raises `Broken`."""
+    value, end = read_value(text, after_space(text, 0))
+    if after_space(text, end) != len(text):
+        raise Broken("malformed", "There is more than one value.")
+    return value
+
+
+def _end_of_value(text: str, at: int, depth: int) -> int:
+    if text[at : at + 1] not in ("{", "["):
+        scalar = _SCALAR.match(text, at)
+        if scalar is None:
+            raise Broken("unterminated", "The output ends inside a string.")
+        return scalar.end()
+    outer = depth
+    for token in _TELLING.finditer(text, at):
+        if token[0] == '"':  # a string that never ends
+            break
+        if token[0] in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise Broken("too_deep", _TOO_DEEP)
+        elif token[0] in "]}":
+            depth -= 1
+            if depth == outer:
+                return token.end()
+    raise Broken("unterminated", "The output ends inside a value.")
+
+
+# -- values brought to the type their schema names --------------------------------------------
+#
+# Models write numbers as text and whole numbers with a decimal point. What cannot be brought stays
+# as it is; the schema check before execution refuses it then.
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,),
+}  # fmt: skip
+
+
+def type_of(schema: Mapping[str, Any], name: str) -> str | None:
+    """The one type a property has; None when it has none or several."""
+    kind = schema.get("properties", {}).get(name, {}).get("type")
+    return kind if isinstance(kind, str) else None
+
+
+def _coerced(value: Any, kind: str | None) -> Any:
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if not isinstance(value, str) or kind is None:
+        return value
+    try:
+        if kind == "integer":
+            return int(value) if _INTEGER.fullmatch(value) else value
+        found = decoded(value.lower() if kind == "boolean" else value)
+    except (Broken, ValueError):  # ValueError: more digits than Python converts
+        return value
+    return found if type(found) in _TYPES.get(kind, ()) else value

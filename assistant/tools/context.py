@@ -158,6 +158,10 @@ class SourceQuery:
     call: ReadCall
     context: ToolContext
 
+    @property
+    def timeout_s(self) -> float:
+        return self.context.settings.timeout_s
+
     def local(self, at_ms: int) -> str:
         """A moment in words for the model; from now on an answer may name it."""
         self.context.findings.moments.add(at_ms)
@@ -215,10 +219,11 @@ def source_tool(reaches: str, source: str = "", **more: Any) -> Callable[[Callab
 def row(record: object, *names: str, chars: int, **more: object) -> dict[str, Any]:
     """These fields of a record and `more`, as a model is told: texts of at most `chars`, nothing empty."""
     fields = {name: getattr(record, name) for name in names} | more
-    cut = {
-        name: truncated(value, chars) if isinstance(value, str) else value for name, value in fields.items()
+    return {
+        name: truncated(value, chars) if isinstance(value, str) else value
+        for name, value in fields.items()
+        if value not in ("", None, [], ())
     }
-    return {name: value for name, value in cut.items() if value not in ("", None, [])}
 
 
 def truncated(text: str, chars: int) -> str:

@@ -7,7 +7,8 @@ frames it was learned from are left out now, and a day when a window in use in i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -29,7 +30,7 @@ from store.frames import tags as frame_tags
 from store.frames.frames import captured_ms_of
 from store.memory import chat_summaries, daily_summaries, search
 from store.memory.chat_summaries import ChatSummary
-from store.memory.entries import MemoryEntry, MemoryFilters
+from store.memory.entries import MemoryFilters
 from store.ocr import readings
 from store.sources import entities, fact_curation, proposals
 from store.sources.entities import Entity, Fact, Provenance
@@ -85,11 +86,10 @@ def _tells_entity(
     _check_frame(context, frame_id)
     if not entities.name_key(name):
         raise ToolFailed("A name has a word.")
-    named = _(_REMEMBERS.get(kind, N_("Remembers “%(name)s”")), name=" ".join(name.split()))
+    named = _(_REMEMBERS[kind], name=" ".join(name.split()))
     if frame_id is not None:
         named = _("%(remembered)s, found on frame %(number)s", remembered=named, number=frame_id)
-    if description.strip():
-        words = " ".join(description.split()).rstrip(".")
+    if words := " ".join(description.split()).rstrip("."):
         named = _("%(remembered)s: %(description)s", remembered=named, description=words)
     return _("%(sentence)s.", sentence=named)
 
@@ -128,12 +128,11 @@ def _entity_name(context: ToolContext, entity_id: int) -> str:
     call = proposals.proposed_entity(database, entity_id)
     if call and call.chat_id == context.chat_id and call.is_proposed:
         return str(json.loads(call.arguments)["name"])
-    entity_id = proposals.real_id(database, entity_id)
     try:
-        entity = entities.get(context.library.database, entity_id)
+        entity = entities.get(database, proposals.real_id(database, entity_id))
     except NotFound as error:
         raise ToolFailed(f"Nothing was stored: {error}.") from error
-    _note(context, entity, [])
+    _note(context, entity)
     return entity.name
 
 
@@ -149,7 +148,8 @@ def store_entity(
     when one was identified that is not remembered yet. The same kind and name is the same entity,
     and a new `description` replaces the old one. `frame_id` is the frame it was found on. Say more about
     it with store_fact."""
-    return _stored(lookup, "entity_id", frame_id, entities.store_entity, kind, name, description=description)
+    store = partial(entities.store_entity, description=description)
+    return _stored(lookup, "entity_id", frame_id, store, kind, name)
 
 
 @source_tool(reaches=REMEMBERED, risk="changes", tells=_tells_fact)
@@ -166,12 +166,10 @@ def store_fact(
     `object_value` for a text, a date or a number. `source_frame_id` is the frame that shows it. Examples:
     {"subject_id": 3, "predicate": "works at", "object_entity_id": 7};
     {"subject_id": 3, "predicate": "birthday", "object_value": "12 May"}"""
-    database = lookup.call.database
-    if object_entity_id is not None:
-        object_entity_id = proposals.real_id(database, object_entity_id)
-    object_ = {"object_entity_id": object_entity_id, "object_value": object_value}
-    subject_id = proposals.real_id(database, subject_id)
-    return _stored(lookup, "fact_id", source_frame_id, entities.store_fact, subject_id, predicate, **object_)
+    real_id = partial(proposals.real_id, lookup.call.database)
+    linked_id = None if object_entity_id is None else real_id(object_entity_id)
+    store = partial(entities.store_fact, object_entity_id=linked_id, object_value=object_value)
+    return _stored(lookup, "fact_id", source_frame_id, store, real_id(subject_id), predicate)
 
 
 def _stored(
@@ -180,7 +178,6 @@ def _stored(
     frame_id: int | None,
     store: Callable[..., tuple[int, bool]],
     *values: object,
-    **more: object,
 ) -> dict[str, object]:
     """The id of what is remembered now, learned from a frame that may be seen, or from the person."""
     if frame_id is not None:
@@ -188,7 +185,7 @@ def _stored(
     learned = Provenance(lookup.call.now_ms, lookup.context.turn_id, frame_id)
     try:
         with lookup.call.database.write() as connection:
-            number, is_new = store(connection, *values, learned, **more)
+            number, is_new = store(connection, *values, learned)
     except (NotFound, ValueError) as error:
         raise ToolFailed(f"Nothing was stored: {error}.") from error
     lookup.call.returned = 1
@@ -204,60 +201,62 @@ def get_frame_tags(lookup: SourceQuery, frame_id: FrameId) -> object:
     return lookup.told("tags", tags, "The frame has no tags.", frame_id=frame_id)
 
 
-def _permits(lookup: SourceQuery, frame_ids: Iterable[int]) -> bool:
-    """Whether one of the frames may be seen; without frames nothing was learned from the screen."""
-    ids = list(frame_ids)
-    rows = frames.get_many(lookup.call.database, ids).values()
-    return not ids or any(lookup.call.permits(frame) for frame in rows)
-
-
-def _is_in_range(lookup: SourceQuery, learned: Entity | Fact, frame_ids: Sequence[int]) -> bool:
-    """Whether it was learned from something in the range; what the person stated holds at any time."""
-    spans = [(at_ms, at_ms + 1) for at_ms in map(captured_ms_of, frame_ids)]
-    if learned.shown_from_ms is not None and learned.shown_until_ms is not None and not spans:
-        spans = [(learned.shown_from_ms, learned.shown_until_ms)]
-    return not spans or any(lookup.call.holds(*span) for span in spans)
-
-
 def _entity_rows(lookup: SourceQuery, found: Sequence[Entity], note: str, limit: int) -> dict[str, Any]:
     """Entities that may be told, with their facts; `note` where there are none."""
-    call, turn_id = lookup.call, lookup.context.turn_id
-    found = [entity for entity in found if _is_in_range(lookup, entity, entity.frames)]
-    known = [entity for entity in found if _permits(lookup, entity.frames)]
-    call.withheld += len(found) - len(known)
-    about: dict[int, list[Fact]] = {entity.id: [] for entity in known[:limit]}
+    call, context = lookup.call, lookup.context
+    known = [entity for entity in found if _may_tell(lookup, entity)][:limit]
+    about: dict[int, list[Fact]] = {entity.id: [] for entity in known}
     for fact in entities.facts_of(call.database, list(about)):
-        shown_on = [] if fact.source_frame_id is None else [fact.source_frame_id]
-        if not _is_in_range(lookup, fact, shown_on):
-            continue
-        if not _permits(lookup, shown_on):
-            call.withheld += 1
-            continue
-        for entity_id in about.keys() & {fact.subject_id, fact.object_entity_id}:
-            about[entity_id].append(fact)
+        if _may_tell(lookup, fact):
+            for entity_id in about.keys() & {fact.subject_id, fact.object_entity_id}:
+                about[entity_id].append(fact)
     rows = []
-    for entity in known[:limit]:
+    for entity in known:
         facts = [_fact(fact) for fact in about[entity.id]]
         names = ("kind", "name", "description")
         rows.append(row(entity, *names, chars=_TEXT_CHARS, entity_id=entity.id, facts=facts))
-        _note(lookup.context, entity, about[entity.id])
-    if turn_id is not None and rows:  # so that a person finds the answers that it went into
+        _note(context, entity, *about[entity.id])
+    if context.turn_id is not None and rows:  # so that a person finds the answers that it went into
         fact_ids = {fact.id for facts in about.values() for fact in facts}
         with call.database.write() as connection:
-            fact_curation.use(connection, turn_id, list(about), sorted(fact_ids))
+            fact_curation.use(connection, context.turn_id, list(about), sorted(fact_ids))
     return lookup.told("entities", rows, note, withheld=call.withheld)
 
 
-def _note(context: ToolContext, entity: Entity, facts: list[Fact]) -> None:
+def _shown_on(learned: Entity | Fact) -> Sequence[int]:
+    """The frames that it was learned from."""
+    if isinstance(learned, Entity):
+        return learned.frames
+    return () if learned.source_frame_id is None else (learned.source_frame_id,)
+
+
+def _spans(learned: Entity | Fact) -> Iterator[tuple[int, int]]:
+    """The times of the screen that it was learned from; none for what the person stated."""
+    for at_ms in map(captured_ms_of, _shown_on(learned)):
+        yield at_ms, at_ms + 1
+    if learned.shown_from_ms is not None and learned.shown_until_ms is not None:
+        yield learned.shown_from_ms, learned.shown_until_ms
+
+
+def _may_tell(lookup: SourceQuery, learned: Entity | Fact) -> bool:
+    """Whether it was learned from something in the range, and one of its frames may be seen; what the person
+    stated holds at any time. What rules keep back is counted.
+    """
+    call, shown_on = lookup.call, _shown_on(learned)
+    spans = list(_spans(learned))[: len(shown_on) or 1]  # its frames, else the turn that it was learned in
+    if spans and not any(call.holds(*span) for span in spans):
+        return False
+    rows = frames.get_many(call.database, shown_on).values()
+    is_shown = not shown_on or any(call.permits(frame) for frame in rows)
+    call.withheld += not is_shown
+    return is_shown
+
+
+def _note(context: ToolContext, *learned: Entity | Fact) -> None:
     """Note of what time of the screen this may tell: it is forgotten with a frame of that time."""
-    shown = context.findings.shown
-    for frame_id in (*entity.frames, *(fact.source_frame_id for fact in facts)):
-        if frame_id is not None:
-            shown(captured_ms_of(frame_id), captured_ms_of(frame_id) + 1)
-    learned: list[Entity | Fact] = [entity, *facts]
     for record in learned:
-        if record.shown_from_ms is not None and record.shown_until_ms is not None:
-            shown(record.shown_from_ms, record.shown_until_ms)
+        for span in _spans(record):
+            context.findings.shown(*span)
 
 
 def _fact(fact: Fact) -> dict[str, Any]:
@@ -284,28 +283,23 @@ def search_rag(
     them all days up to the moment that the conversation is about are searched, else up to now. Only frames
     prove what a day's summary says: find them with search_ocr. Examples: {"query": "budget meeting"};
     {"query": "", "start": "2026-11-16", "end": "2026-11-21"}"""
-    start_ms, end_ms = lookup.call.span_or_none(start, end)
-    asked = asking(lookup.call, query)
+    call, span = lookup.call, lookup.call.span_or_none(start, end)
+    asked = asking(call, query)
     days, strategy, reason = daily_summaries.search(
-        lookup.call.database,
-        asked,
-        start_ms,
-        end_ms,
-        limit=_AT_MOST,
-        deadline_s=lookup.context.settings.timeout_s,
+        call.database, asked, *span, limit=_AT_MOST, deadline_s=lookup.timeout_s
     )
     rows = []
     for day in days:
-        if not lookup.call.holds(day.start_ms, day.end_ms):
+        if not call.holds(day.start_ms, day.end_ms):
             continue
-        if not gate.permits_windows(lookup.call, day.start_ms, day.end_ms, None):
-            lookup.call.withheld += 1
+        if not gate.permits_windows(call, day.start_ms, day.end_ms, None):
+            call.withheld += 1
             continue
         rows.append({"day": day.day, "zone": day.zone, "summary": _excerpt(day.text, query)})
         lookup.context.findings.shown(day.start_ms, day.end_ms)
         if len(rows) == limit:
             break
-    told = {"strategy": strategy, "withheld": lookup.call.withheld, "fallback_reason": reason or None}
+    told = {"strategy": strategy, "withheld": call.withheld, "fallback_reason": reason or None}
     return lookup.told("days", rows, "No summary of a day fits.", **told)
 
 
@@ -342,21 +336,18 @@ def search_chats(
     filters = MemoryFilters(*(call.span(start, end) if is_bounded else (None, None)))
     asked = asking(call, query)
     page = search.search_memory(call.database, asked, ("chat",), filters, now_ms=call.now_ms, limit=limit + 1)
-    chats = [entry for entry in page.entries if _chat(entry).chat_id != context.chat_id][:limit]
+    bodies = (entry.body for entry in page.entries)
+    chats = [chat for chat in bodies if isinstance(chat, ChatSummary) and chat.chat_id != context.chat_id]
+    chats = chats[:limit]
     if context.turn_id is not None and chats:
         with call.database.write() as connection:
-            chat_summaries.use(connection, context.turn_id, [entry.id for entry in chats])
-    return lookup.told("chats", [_chat_row(lookup, _chat(entry)) for entry in chats], "No earlier chat fits.")
-
-
-def _chat_row(lookup: SourceQuery, chat: ChatSummary) -> dict[str, Any]:
-    fields = {name: neutralized(text) for name, text in chat.fields.items() if text}
-    return row(chat, "chat_id", "made_by", chars=_FIELD_CHARS, ended=lookup.local(chat.ended_ms), **fields)
-
-
-def _chat(entry: MemoryEntry) -> ChatSummary:
-    assert isinstance(entry.body, ChatSummary)  # `search_chats` gives nothing else
-    return entry.body
+            chat_summaries.use(connection, context.turn_id, [chat.session_id for chat in chats])
+    rows = []
+    for chat in chats:
+        fields = {name: neutralized(text) for name, text in chat.fields.items() if text}
+        ended = lookup.local(chat.ended_ms)
+        rows.append(row(chat, "chat_id", "made_by", chars=_FIELD_CHARS, ended=ended, **fields))
+    return lookup.told("chats", rows, "No earlier chat fits.")
 
 
 TOOLS = (

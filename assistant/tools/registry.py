@@ -44,10 +44,8 @@ class RateLimit:
         """Count a call and give 0; at the limit count nothing and give the whole seconds to wait."""
         with self._lock:
             now_s = self._clock()
-            calls = self._calls.setdefault(tool, deque())
-            while calls and calls[0] <= now_s - WINDOW_S:
-                calls.popleft()
-            if len(calls) >= self.per_minute:
+            calls = self._calls.setdefault(tool, deque(maxlen=self.per_minute))
+            if len(calls) == self.per_minute and calls[0] > now_s - WINDOW_S:
                 return max(1, math.ceil(calls[0] + WINDOW_S - now_s))
             calls.append(now_s)
             return 0
@@ -66,7 +64,7 @@ class AgentServices:
         object.__setattr__(self, "limit", RateLimit(self.settings.network_calls_per_minute))
 
 
-_OWN = (
+_EVERY = (
     *screen.SCREEN_TOOLS,
     screen.describe_frame,
     *sources.TOOLS,
@@ -74,35 +72,36 @@ _OWN = (
     files.read_attachment,
     general.calculator,
     general.get_current_datetime,
+    files.list_directory,
+    files.read_file,
+    web.web_search,
 )
-_SET_UP = (files.list_directory, files.read_file, web.web_search)
-EVERY_NAME = frozenset(tool.name for tool in (*_OWN, *_SET_UP))
+EVERY_NAME = frozenset(tool.name for tool in _EVERY)
 
 
 def registry(settings: ToolsSettings) -> dict[str, Tool]:
     """Every tool that this installation has, by name. Raises `SettingsError` for one that cannot be used."""
-    set_up = (tool for tool, missing in _to_be_set_up(settings) if not missing)
-    return {tool.name: tool for tool in (*_OWN, *set_up)}
+    missing = _missing(settings)
+    return {tool.name: tool for tool in _EVERY if tool.name not in missing}
 
 
 def not_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
     """The tools that this installation could have, with what is missing."""
-    return [(tool, missing) for tool, missing in _to_be_set_up(settings) if missing]
+    missing = _missing(settings)
+    return [(tool, missing[tool.name]) for tool in _EVERY if tool.name in missing]
 
 
-def _to_be_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
-    """The tools that a person sets up, with what is missing; "" for nothing."""
-    folders = (
-        ""
-        if settings.read_file_roots
-        else N_("Name the folders that may be read in `tools.read_file_roots`.")
-    )
-    engine = (
-        ""
-        if web.search_engine(settings)
-        else N_("Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG.")
-    )
-    return list(zip(_SET_UP, (folders, folders, engine), strict=True))
+def _missing(settings: ToolsSettings) -> dict[str, str]:
+    """What a person has not set up, by the name of the tool that needs it."""
+    missing = {}
+    if not settings.read_file_roots:
+        folders = N_("Name the folders that may be read in `tools.read_file_roots`.")
+        missing = dict.fromkeys(("list_directory", "read_file"), folders)
+    if not web.search_engine(settings):
+        missing["web_search"] = N_(
+            "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG."
+        )
+    return missing
 
 
 def modes(database: Database, tools: Mapping[str, Tool]) -> Mapping[str, Mode]:
@@ -199,10 +198,7 @@ GATES: Mapping[str, tuple[str, str]] = {
     "get_location_history": ("location_history_present", N_("No location history is imported")),
     "search_rag": ("daily_summaries_present", N_("No day is summed up yet")),
     "read_attachment": ("has_attachments", N_("No file is attached to the chat")),
-    "search_chats": (
-        "chats_told",
-        N_("No chat has a summary yet, or models are given none"),
-    ),
+    "search_chats": ("chats_told", N_("No chat has a summary yet, or models are given none")),
 }
 """The flag of each tool that has one, and why it is not offered without; all others are always on."""
 

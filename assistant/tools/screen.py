@@ -22,8 +22,8 @@ from assistant.read_api.answers import Moment, Usage
 from assistant.read_api.calls import ReadCall, parse
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
-from assistant.tools.context import Findings, SourceQuery, ToolContext, reading, source_tool
-from assistant.tools.tool import Tool, ToolFailed, tool
+from assistant.tools.context import Findings, SourceQuery, ToolContext, reading, row, source_tool
+from assistant.tools.tool import MAX_OUTPUT_CHARS, Tool, ToolFailed, tool
 from engines.chat.protocol import ChatModel, Message, ModelError, Picture
 from store.core import times
 from store.core.errors import StoreError
@@ -40,7 +40,7 @@ def _screen(function: Callable[..., BaseModel], name: str = "") -> Tool:
 
     @wraps(function)
     def answered(lookup: SourceQuery, **values: Any) -> object:
-        with lookup.call.database.read(lookup.context.settings.timeout_s):
+        with lookup.call.database.read(lookup.timeout_s):
             return _as_answer(lookup, function(lookup.call, **values), values)
 
     answered.__name__ = name or function.__name__
@@ -83,9 +83,9 @@ def _cite(lookup: SourceQuery, rows: list[dict[str, Any]], seen: list[tuple[int,
     for _frame_id, at in seen:
         findings.shown(_ms(at), _ms(at) + 1)
     ids = findings.cite(lookup.call.database, [frame_id for frame_id, _ in seen])
-    for row, (frame_id, _at) in zip(rows, seen, strict=True):
+    for fields, (frame_id, _at) in zip(rows, seen, strict=True):
         if frame_id in ids:
-            row["cite"] = ids[frame_id]
+            fields["cite"] = ids[frame_id]
 
 
 def _measure(findings: Findings, fields: dict[str, Any], answer: answers.ActivitySummary) -> None:
@@ -94,12 +94,12 @@ def _measure(findings: Findings, fields: dict[str, Any], answer: answers.Activit
     findings.moments |= {_ms(answer.start), _ms(answer.end)}
     for name in ("apps", "windows", "urls"):
         usages: list[Usage] = getattr(answer, name)
-        for row, usage in zip(fields[name], usages, strict=True):
+        for entry, usage in zip(fields[name], usages, strict=True):
             spent_ms = round(usage.minutes * 60_000)
             findings.measured(usage.name or "unknown app", spent_ms)
             findings.moments |= {_ms(usage.first_seen), _ms(usage.last_seen)}
-            del row["minutes"]
-            row["time"] = duration(spent_ms)
+            del entry["minutes"]
+            entry["time"] = duration(spent_ms)
     findings.moments |= {_ms(at) for gap in answer.gaps for at in (gap.start, gap.end)}
 
 
@@ -224,14 +224,11 @@ def describe_frame(context: ToolContext, frame_id: FrameId, question: Question =
         raise ToolFailed("The picture is gone or could not be put on record; nothing was sent.") from error
     context.findings.usages.append(usage)
     context.findings.seen.add(frame_id)
-    cites = context.findings.cite(context.library.database, [frame_id])
-    return {
+    told = {
         "note": NOTE,
         "frame_id": frame_id,
-        **({"cite": cites[frame_id]} if frame_id in cites else {}),
+        "cite": context.findings.cite(context.library.database, [frame_id]).get(frame_id),
         "time": times.rfc3339(frame.captured_ms, context.zone),
-        "app_name": frame.app_name,
-        "window_name": frame.window_name,
-        "browser_url": frame.browser_url,
         "description": completion.text.strip(),
     }
+    return row(frame, "app_name", "window_name", "browser_url", chars=MAX_OUTPUT_CHARS, **told)

@@ -53,18 +53,14 @@ def get_sms_messages(
     Give `contact` or `contact_id`, not both; of too many messages those nearest to `date` are given. For
     words in messages use search_messages. Examples: {"date": "2023-11-16T19:00:00+01:00"};
     {"date": 1700000000, "contact_id": 42, "days_radius": 1}"""
-    at_ms = lookup.call.at_ms if date is None else calls.parse(date, "date", lookup.call.zone)
+    call = lookup.call
+    at_ms = call.at_ms if date is None else calls.parse(date, "date", call.zone)
     contact_or_choice = _contact(lookup, contact_id, contact)
     if isinstance(contact_or_choice, dict):
         return contact_or_choice
-    start_ms, end_ms = lookup.call.within(at_ms - days_radius * _DAY_MS, at_ms + days_radius * _DAY_MS)
-    shown, total = messages.nearest_to(
-        lookup.call.database,
-        at_ms,
-        Filters(start_ms, end_ms, contact_or_choice),
-        limit,
-        lookup.context.settings.timeout_s,
-    )
+    start_ms, end_ms = call.within(at_ms - days_radius * _DAY_MS, at_ms + days_radius * _DAY_MS)
+    filters = Filters(start_ms, end_ms, contact_or_choice)
+    shown, total = messages.nearest_to(call.database, at_ms, filters, limit, lookup.timeout_s)
     note = "" if shown else _why_none(lookup, contact_or_choice)
     window = [lookup.local(start_ms), lookup.local(end_ms)]
     return lookup.told("messages", _rows(lookup, shown), note, total=total, window=window)
@@ -90,16 +86,12 @@ def search_messages(
     {"query": "trader joe's"};
     {"query": "dinner", "contact_id": 42, "start_ts": 1700000000, "end_ts": 1700604800};
     {"query": "NEAR(meeting work, 5)"}"""
-    start_ms, end_ms = lookup.call.span_or_none(start_ts, end_ts)
+    call = lookup.call
+    start_ms, end_ms = call.span_or_none(start_ts, end_ts)
     filters = Filters(start_ms, end_ms, contact_id)
-    asked = asking(lookup.call, query) if mode != "fts5" else RetrievalQuery(calls.searched_for(query))
+    asked = asking(call, query) if mode != "fts5" else RetrievalQuery(calls.searched_for(query))
     page = messages.search_messages(
-        lookup.call.database,
-        asked,
-        filters,
-        mode=mode,
-        limit=limit,
-        deadline_s=lookup.context.settings.timeout_s,
+        call.database, asked, filters, mode=mode, limit=limit, deadline_s=lookup.timeout_s
     )
     rows = _rows(lookup, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
     note = "" if rows else _why_none(lookup, contact_id)
@@ -116,12 +108,8 @@ def _contact(lookup: SourceQuery, contact_id: int | None, contact: str | None) -
     contacts = messages.contacts(lookup.call.database, contact, limit=10)
     if len(contacts) == 1:
         return contacts[0].id
-    rows = [
-        row(
-            entry, "name", "messages", chars=_TEXT_CHARS, contact_id=entry.id, addresses=list(entry.addresses)
-        )
-        for entry in contacts
-    ]
+    names = ("name", "messages", "addresses")
+    rows = [row(entry, *names, chars=_TEXT_CHARS, contact_id=entry.id) for entry in contacts]
     note = "Several contacts fit: choose a contact_id." if contacts else "No contact fits; leave it out."
     return {"messages": [], "contacts": rows, "note": note}
 
@@ -169,21 +157,17 @@ def get_calendar_events(
     moment that the conversation is about, else of now. An event that was planned need not have taken place:
     look with search_ocr or get_sms_messages for what was done."""
     start_ms, end_ms = lookup.span_around(start, end)
-    events, total = calendars.events_between(
-        lookup.call.database, start_ms, end_ms, query, limit, lookup.context.settings.timeout_s
-    )
-    rows = [
-        row(
-            event,
-            *("title", "location", "status", "calendar", "description"),
-            chars=300,
-            start=lookup.local(event.start_ms),
-            end=lookup.local(event.end_ms),
-            all_day=event.is_all_day or None,
-            attendees=[truncated(attendee, 100) for attendee in event.attendees[:10]],
-        )
-        for event in events
-    ]
+    database, timeout_s = lookup.call.database, lookup.timeout_s
+    events, total = calendars.events_between(database, start_ms, end_ms, query, limit, timeout_s)
+    names, rows = ("title", "location", "status", "calendar", "description"), []
+    for event in events:
+        more = {
+            "start": lookup.local(event.start_ms),
+            "end": lookup.local(event.end_ms),
+            "all_day": event.is_all_day or None,
+            "attendees": [truncated(attendee, 100) for attendee in event.attendees[:10]],
+        }
+        rows.append(row(event, *names, chars=300, **more))
     return lookup.told("events", rows, "No event overlaps this range.", total=total)
 
 
@@ -209,9 +193,7 @@ def get_location_history(
     that the conversation is about, else of now. `place` is the person's own place that a position lies in;
     other positions are WGS 84 degrees, accuracy in metres: name one with reverse_geocode."""
     start_ms, end_ms = lookup.span_around(start, end)
-    points, total = locations.points_between(
-        lookup.call.database, start_ms, end_ms, limit, lookup.context.settings.timeout_s
-    )
+    points, total = locations.points_between(lookup.call.database, start_ms, end_ms, limit, lookup.timeout_s)
     rows = []
     for point in points:
         place = locations.place_of(lookup.call.database, point)
@@ -225,7 +207,7 @@ def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> objec
     """Gives the person's own places that a position lies in, the nearest first; call it to tell whether they
     were at home, at work or at another place of theirs. For a position outside of all places use
     reverse_geocode."""
-    near = locations.nearest(lookup.call.database, latitude, longitude, 50, lookup.context.settings.timeout_s)
+    near = locations.nearest(lookup.call.database, latitude, longitude, 50, lookup.timeout_s)
     rows = [_place(away_m, place) for away_m, place in near if away_m <= place.radius_m]
     return lookup.told("places", rows, "The position lies in none of the person's places.")
 
@@ -234,10 +216,8 @@ def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> objec
 def reverse_geocode(lookup: SourceQuery, latitude: North, longitude: East) -> object:
     """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
     position into words. It knows the imported places only, so a far one says little about the position."""
-    places = locations.nearest(
-        lookup.call.database, latitude, longitude, 3, lookup.context.settings.timeout_s
-    )
-    rows = [_place(*pair) for pair in places]
+    near = locations.nearest(lookup.call.database, latitude, longitude, 3, lookup.timeout_s)
+    rows = [_place(*pair) for pair in near]
     return lookup.told("places", rows, "No places were imported, so none can be named.")
 
 

@@ -49,10 +49,6 @@ class ToolFailed(Exception):
     """A tool cannot answer; the message is a sentence for the model and the person."""
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=False, arbitrary_types_allowed=False)
-
-
 @dataclass(frozen=True, slots=True)
 class Tool:
     """`reaches` says in words what it can touch, `risk` what kind of thing it does.
@@ -222,7 +218,7 @@ def _model_of(function: Callable[..., object]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in parameters
     }
-    return create_model(function.__name__, __base__=_Arguments, **fields)
+    return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
 
 
 def _told(schema: dict[str, Any]) -> dict[str, Any]:

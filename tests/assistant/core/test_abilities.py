@@ -128,13 +128,13 @@ def test_nobody_waits_until_what_was_found_is_written(
     """And what goes while it is written is forgotten after."""
     remember = abilities.remember
 
-    def slowly(database: Database, endpoint: Endpoint) -> None:
+    def slowly(database: Database, endpoint: Endpoint, known: Endpoint) -> None:
         assert not made._lock.locked()
         providers.remove(data_dir, own.id)
         going.start()
         while "own" in made.names:
             going.join(0.001)
-        remember(database, endpoint)
+        remember(database, endpoint, known)
 
     monkeypatch.setattr(abilities, "remember", slowly)
     with StubModel(can=ALL) as stub:

@@ -14,6 +14,7 @@ from assistant.formats.parsing import (
     FORMATS,
     MAX_BYTES,
     Parsed,
+    call_as_text,
     certain_prose,
     parse,
     parse_any,
@@ -200,3 +201,21 @@ def test_an_answer_stays_as_it_is(text: str) -> None:
 def test_what_is_shown_of_any_output_is_the_beginning_of_what_it_says(text: str) -> None:
     prose = parse_any(text, "", known({})).prose
     assert all(prose.startswith(certain_prose(text[:end])) for end in range(len(text) + 1))
+
+
+# -- a call that is made before the model is asked, written as a model of each format writes it ----------
+
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}}
+
+
+@for_each("form", FORMATS)
+@for_each("arguments", [{"path": '/notes/计划 "a".txt', "lines": 3}, {"path": "</function>```\n"}, {}])
+def test_a_written_call_reads_as_itself(form: str, arguments: dict[str, object]) -> None:
+    text = call_as_text("read_file", arguments, form)
+    parsed = parse(text, form, {"read_file": SCHEMA})
+    assert [(call.name, dict(call.arguments)) for call in parsed.calls] == [("read_file", arguments)]
+    assert parsed.calls == list(parsed.wanted) and not parsed.prose
+
+
+def test_a_native_call_is_no_text() -> None:
+    assert call_as_text("read_file", {}, "") == ""
