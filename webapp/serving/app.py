@@ -209,7 +209,6 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
         log.info("the pages have ended")
     if week := app.extensions.get("sample week"):
         week.stop()
-    app.extensions["token_uses"].write()
     models.close()
     janitor.stop()
     if compat:
