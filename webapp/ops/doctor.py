@@ -39,7 +39,7 @@ from store.sources.hosts import SKEW_SHOWN_MS
 from store.spool import process_state
 from store.timeline import totals
 from store.timeline.sample_week import is_sample
-from webapp.ops import canary
+from webapp.ops import health
 from webapp.ops.control import free_space
 
 Verdict = Literal["OK", "--", "!", "X"]
@@ -74,7 +74,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
         check_disk(data_dir, settings),
         check_folder(data_dir),
         check_database(data_dir),
-        check_canary(ocr),
+        check_canary(data_dir),
         check_integrations(data_dir, settings.compat),
     ]
 
@@ -324,20 +324,14 @@ def check_database(data_dir: DataDir) -> Check:
     return Check("Database", "OK", f"{frames} frames")
 
 
-def check_canary(settings: OcrSettings) -> Check:
-    """Whether a picture comes the whole way from the spool to a search, in a home of its own."""
-    if settings.engine == "off":
-        return Check("From end to end", "--", "nothing is read")
-    reached, said = canary.fly(settings)
-    if reached == "found":
-        return Check("From end to end", "OK", "a picture was stored, read and found")
-    sentence = {
-        "nothing": "a picture was not even stored",
-        "stored": "a picture was stored, but not read",
-        "read": "a picture was stored and read, but its words were not found",
-    }[reached]
-    why = f"{sentence}: {said}" if said else sentence
-    return Check("From end to end", "X", why, "See Reading text and Languages above.")
+def check_canary(data_dir: DataDir) -> Check:
+    """Whether a search finds a word of the newest frame that was read: it came the whole way."""
+    try:
+        part = health.canary_part(open_database(data_dir))
+    except StoreError as error:
+        return Check("From end to end", "--", f"not known: {error}")
+    verdict: Verdict = "X" if part.verdict == "bad" else "OK" if part.verdict == "ok" else "--"
+    return Check("From end to end", verdict, part.why, part.action)
 
 
 def check_integrations(data_dir: DataDir, settings: CompatSettings) -> Check:

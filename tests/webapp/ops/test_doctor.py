@@ -290,6 +290,16 @@ def test_who_hands_in_to_a_server_is_told_how_that_goes(data_dir: DataDir) -> No
         assert "tried again" not in check.action  # where somebody has to do something, that is no help
 
 
+def test_the_newest_frame_came_the_whole_way(database: Database, data_dir: DataDir) -> None:
+    assert doctor.check_canary(data_dir).verdict == "--"
+    with database.write() as connection:
+        add_frame(connection, "xylophone")
+    assert doctor.check_canary(data_dir).verdict == "OK"
+    with database.write() as connection:
+        connection.execute("insert into frames_fts (frames_fts) values ('delete-all')")
+    assert doctor.check_canary(data_dir).verdict == "X"
+
+
 def test_what_other_programs_read_is_told(data_dir: DataDir) -> None:
     assert doctor.check_integrations(data_dir, CompatSettings()).verdict == "--"
     with open_database(data_dir).write() as connection:
