@@ -104,17 +104,12 @@ class BrowserReport(Request):
     windows: list[WindowReport] = Field(max_length=_MAX_WINDOWS)
 
 
-class TextDoorAnswer(Answer):
-    """A socket on this machine: the extension shows `key` there, and believes who says `word`."""
-
-    port: int
-    key: str
-    word: str
-
-
 class WindowReportReceipt(Answer):
     windows: int
-    text_door: TextDoorAnswer | None = Field(description="Where the text of pages is asked for, if anywhere.")
+    text_door: page_text.Door | None = Field(
+        description="Where the text of pages is asked for, if anywhere: the extension shows `key` at this "
+        "port of this machine, and believes who says `word`."
+    )
 
 
 @endpoint("POST", "/browser-windows", "What the browser extension sees", permission=Permission.EXTENSION)
@@ -124,7 +119,7 @@ def report_windows(body: BrowserReport) -> WindowReportReceipt:
     report = ExtensionReport(body.browser, services().clock(), windows)
     window_hints.save_report(services().data_dir.spool, str(body.copy_id), report)
     door = page_text.read_door(services().data_dir.spool)
-    return WindowReportReceipt(windows=len(windows), text_door=TextDoorAnswer.of(door) if door else None)
+    return WindowReportReceipt(windows=len(windows), text_door=door)
 
 
 def _address(url: str) -> str:

@@ -76,16 +76,6 @@ class SnapshotAnswer(Answer):
     pack: PackAnswer | None = Field(description="Null where no window is named.")
 
 
-class TelemetryAnswer(Answer):
-    """Means over sampled answers; numbers only, and they stay here."""
-
-    samples: int
-    pack_tokens: float
-    prompt_tokens: float
-    build_ms: float
-    helpfulness: float | None
-
-
 class ChatSummaryAnswer(SummaryAnswer):
     session_id: SessionKey
     chat_id: int
@@ -108,7 +98,9 @@ class ExportAnswer(Answer):
     recent: list[LineAnswer]
     history: list[LineAnswer]
     topics: list[ExportedTopic]
-    telemetry: TelemetryAnswer
+    telemetry: context_packs.Telemetry = Field(
+        description="Means over sampled answers; numbers only, and they stay here."
+    )
 
 
 @endpoint("GET", "/summaries/context", "What a pack would be made from")
@@ -147,7 +139,7 @@ def export() -> ExportAnswer:
         recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
         history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
         topics=ExportedTopic.list_of(topics.renewed(own.database, now_ms)),
-        telemetry=TelemetryAnswer.of(context_packs.telemetry(own.database)),
+        telemetry=context_packs.telemetry(own.database),
     )
 
 

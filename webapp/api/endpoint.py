@@ -28,7 +28,6 @@ from webapp.security.access import Permission, allow
 MAX_JSON_BYTES = 1_000_000
 PREFIX = "/api/v1"
 TURN = "/chats/<id:chat_id>/turns/<id:turn_id>"
-NO_CURSOR = ("cursor", "is not a cursor of this list")
 _CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 
 _NAMED = re.compile(r"<(?:id|uuid):([a-z]+)_id>")
@@ -182,7 +181,7 @@ def read_place(cursor: str | None) -> tuple[int, int] | None:
         return None
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        raise invalid(400, "invalid_cursor", NO_CURSOR)
+        raise invalid(400, "invalid_cursor", ("cursor", "is not a cursor of this list"))
     return int(match[1]), int(match[2])
 
 

@@ -15,7 +15,7 @@ from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SessionSummary
 from store.memory.entries import ENTRY_TYPES, MEMORY_WINDOW_DAYS, EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
-from store.memory.observations import Observation
+from store.memory.observations import Fact, Observation
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from webapp.api.endpoint import endpoint, refusing
 from webapp.api.values import (
@@ -33,13 +33,6 @@ from webapp.core.errors import Problem
 from webapp.core.services import services
 
 
-class ObservedFactAnswer(Answer):
-    """A line; with a frame it stood there word for word, without one a person wrote it."""
-
-    text: str
-    frame_id: int | None
-
-
 class ObservationAnswer(SpanAnswer):
     id: int
     minutes: Minutes = Field(validation_alias="active_ms", description="The time really spent there.")
@@ -48,7 +41,7 @@ class ObservationAnswer(SpanAnswer):
     project: str | None
     title: str
     narrative: str
-    facts: list[ObservedFactAnswer]
+    facts: list[Fact]
     concepts: list[str]
     files: list[str]
     urls: list[str]
@@ -73,7 +66,7 @@ class SessionAnswer(SummaryAnswer, SpanAnswer):
 
     id: int
     project: str | None
-    evidence: list[ObservedFactAnswer]
+    evidence: list[Fact]
 
 
 class PromptAnswer(Answer):

@@ -49,37 +49,6 @@ class DeleteRequest(Ranged):
     dry_run: bool = Field(False, description="Count what would go; delete nothing.")
 
 
-class CountsAnswer(Answer):
-    """How much goes, or went."""
-
-    frames: int
-    pictures: int
-    index_rows: int
-    readings: int
-    vectors: int = Field(description="Of meaning.")
-    embedding_queue: int = Field(description="Frames that waited for their vectors.")
-    pins: int = Field(description="Pinned frames; a pin does not stop a deletion that is asked for.")
-    urls: int
-    page_texts: int
-    segments: int
-    apps: int
-    quotes: int = Field(description="Evidence cited in conversations.")
-    looked_at: int = Field(description="Evidence found for answers that do not cite it.")
-    answers: int = Field(description="Answers that rested on it.")
-    insights: int = Field(description="Insights of it, or made with it.")
-    chat_summaries: int = Field(description="Summaries of chats that may tell of it.")
-    sent: int = Field(description="Texts of requests to a model that may show it.")
-    measured: int = Field(description="Answers that lost the durations they were judged by.")
-    tool_calls: int = Field(description="Tool calls of chats whose result may show it.")
-    memory: int = Field(description="Observations and session summaries made of it.")
-    summaries: int = Field(description="Summaries of days that may show it.")
-    knowledge: int = Field(description="Facts and entities that were learned from it.")
-    tags: int = Field(description="Tags of frames.")
-    captures: int = Field(description="Capture ids that will not be stored again.")
-    spool: int = Field(description="Captures that waited in the spool.")
-    copies: int = Field(description="Backups and copies of the database that may have held it.")
-
-
 class VerificationAnswer(Answer):
     ok: bool
     left: list[str] = Field(description="What a search afterwards still found, as sentences.")
@@ -109,7 +78,7 @@ class OnlyFrontAnswer(Answer):
 class ReceiptAnswer(SpanAnswer):
     dry_run: bool
     app_name: str | None
-    counts: CountsAnswer
+    counts: receipts.Counts
     bytes: int = Field(description="Bytes freed; for a dry run the size of the pictures.")
     deleted_at: Timestamp | None
     verification: VerificationAnswer | None = Field(description="Null for a dry run.")

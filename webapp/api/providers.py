@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from engines.chat.protocol import Abilities
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Listing
 from webapp.core.services import services
-
-
-class AbilitiesAnswer(Answer):
-    """What a model can do; null is not known. `tool_format` is empty where the endpoint has its own calls."""
-
-    supports_tools: bool | None
-    tool_format: str | None
-    supports_vision: bool | None
-    supports_json_schema: bool | None
-    context_tokens: int | None
 
 
 class ModelAnswer(Answer):
@@ -34,8 +25,8 @@ class ModelAnswer(Answer):
     supports_tools: bool
     supports_json_schema: bool
     tool_format: str
-    chosen: AbilitiesAnswer = Field(description="What was set; it overrules what was found out.")
-    found: AbilitiesAnswer = Field(description="What was found out so far.")
+    chosen: Abilities = Field(description="What was set; it overrules what was found out.")
+    found: Abilities = Field(description="What was found out so far.")
 
 
 @endpoint("GET", "/models", "Models that can be asked")

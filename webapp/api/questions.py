@@ -56,7 +56,25 @@ class FiltersBody(Request):
     host: Text | None = Field(default=None, description="Name of another machine, exactly.")
 
 
-class ChatRequest(Ranged):
+class MannerRequest(Request):
+    """In which zone, by which model and as whom a turn is told."""
+
+    timezone: Zone = Field(description="IANA name; local times are told in it.")
+    system_prompt: Prompt | None = Field(
+        None, description="As whom the model speaks in this turn; the rules after it hold all the same."
+    )
+    persona_id: Id | None = Field(None, description="Who speaks; the active persona when missing.")
+    style_note: Note = Field(
+        "", description="Put under the persona or system prompt after an empty line, for this turn alone."
+    )
+    model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
+
+    @property
+    def manner(self) -> dict[str, Any]:
+        return self.model_dump(include=set(MannerRequest.model_fields))
+
+
+class ChatRequest(MannerRequest, Ranged):
     message: Question
     start_time: Seconds | None = Field(
         None,
@@ -64,7 +82,6 @@ class ChatRequest(Ranged):
         "time is about everything that is remembered.",
     )
     end_time: Seconds | None = Field(None, description="End of the range, not included; now when missing.")
-    timezone: Zone = Field(description="IANA name; local times are told in it.")
     mode: Literal["auto", "evidence", "agent"] = Field(
         "auto",
         description="`auto` looks up what fits, then goes as far as the model can. `evidence` is one bounded "
@@ -72,16 +89,6 @@ class ChatRequest(Ranged):
     )
     filters: FiltersBody = Field(default_factory=FiltersBody)
     chat_id: Id | None = Field(None, description="Continues this chat.")
-    system_prompt: Prompt | None = Field(
-        None, description="As whom the model speaks in this turn; the rules after it hold all the same."
-    )
-    persona_id: Id | None = Field(
-        None, description="Who speaks in this turn; in a new chat the active persona when missing."
-    )
-    style_note: Note = Field(
-        "", description="Put under the persona or system prompt after an empty line, for this turn alone."
-    )
-    model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
     attachments: Annotated[list[Id], Field(max_length=MAX_FILES)] = Field(
         default_factory=list,
         description="Ids from POST /attachments. Text goes with the question, clipped; images only to a "
@@ -168,15 +175,10 @@ def start_question(body: ChatRequest, **window: Any) -> LiveTurn:
         filters=TurnFilters(**body.filters.model_dump()),
         attachments=tuple(body.attachments),
         **body.model_dump(include={"message", "chat_id", "mode", "amend", "frame_id", "pictures"}),
-        **manner(body),
+        **body.manner,
         **window,
     )
     return start_turn(request)
-
-
-def manner(body: Request) -> dict[str, Any]:
-    """Of a request of the API: in which zone, by which model and as whom a turn is told."""
-    return body.model_dump(include={"timezone", "model", "system_prompt", "persona_id", "style_note"})
 
 
 def start_turn(request: TurnRequest) -> LiveTurn:

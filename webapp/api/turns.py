@@ -10,9 +10,10 @@ from flask import Response
 from pydantic import AliasPath, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from assistant.core.records import Scope, TurnResult
+from assistant.core.records import OnFrame, Scope, SentenceOpinion, TurnResult
 from assistant.core.texts import answer_language
 from assistant.retrieval import coverage
+from engines.chat.protocol import Usage
 from store.core.times import to_seconds
 from webapp.api.endpoint import TURN, endpoint
 from webapp.api.frames import BoxAnswer
@@ -71,14 +72,6 @@ class EvidenceAnswer(RetrievedAnswer):
     frame_url: str | None
 
 
-class OnFrameAnswer(Answer):
-    """Words of the answer, `answer_md[start:end]`, that stand on the frame cited as `n`."""
-
-    start: int
-    end: int
-    n: int
-
-
 class ClaimAnswer(Answer):
     """One sentence of the answer, `answer_md[start:end]`, with the numbers it cites."""
 
@@ -97,16 +90,8 @@ class ClaimAnswer(Answer):
         description="Words that stand on none of the cited frames; with no_source, the figures, dates, "
         "names and quotations that have no source."
     )
-    on_frame: list[OnFrameAnswer] = Field(description="Words of it that stand on a cited frame.")
+    on_frame: list[OnFrame] = Field(description="Words of it that stand on a cited frame.")
     seen: list[int] = Field(description="Those of its numbers whose pictures the model was shown.")
-
-
-class OpinionAnswer(Answer):
-    """What a model thinks of the sentence `answer_md[start:end]` beside its quotes."""
-
-    start: int
-    end: int
-    opinion: Literal["supports", "does_not_support", "cannot_tell"]
 
 
 class FailureAnswer(Answer):
@@ -122,7 +107,7 @@ class SecondReadingAnswer(Answer):
 
     model: str
     at: Timestamp = Field(validation_alias="at_ms")
-    sentences: list[OpinionAnswer]
+    sentences: list[SentenceOpinion]
     left_out: int = Field(description="Sentences that did not fit into the model's window.")
     error: FailureAnswer | None = Field(description="Why the last attempt came to nothing.")
 
@@ -138,13 +123,6 @@ class CauseAnswer(Answer):
 
     cause: str = Field(description="paused, excluded, locked, asleep, idle, not_running, deleted or failed.")
     seconds: float
-
-
-class StatementAnswer(Answer):
-    """A sentence about what was looked at, in the language of the question."""
-
-    kind: str = Field(description="looked, not_found, not_recorded, excluded, deleted, idle or not_ready.")
-    text: str
 
 
 class QueryAnswer(SpanAnswer):
@@ -180,17 +158,9 @@ class CoverageAnswer(Answer):
     causes: list[CauseAnswer]
     queries: list[QueryAnswer]
     index_fresh_to: Timestamp | None
-    statements: list[StatementAnswer]
-
-
-class UsageAnswer(Answer):
-    """Tokens as the endpoint counted them, or estimated here where it did not say."""
-
-    input_tokens: int | None
-    output_tokens: int | None
-    is_estimated: bool
-    cost: float | None = Field(description="By the prices the person set; null without any.")
-    currency: str
+    statements: list[coverage.Statement] = Field(
+        description="About what was looked at, in the language of the question."
+    )
 
 
 class AttachmentAnswer(Answer):
@@ -236,7 +206,7 @@ class TurnAnswer(Answer):
     )
     attachments: list[AttachmentAnswer] = Field(description="The files that the question brought.")
     response_id: OrNull = Field(description="What a provider with its own transcript keeps it under.")
-    usage: UsageAnswer | None
+    usage: Usage | None
     second_readings: list[SecondReadingAnswer] = Field(description="By POST …/check, one a model.")
     warnings: list[str]
     dropped_citations: int = Field(
