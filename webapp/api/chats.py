@@ -51,7 +51,7 @@ class ChatsAnswer(Listing[ChatSummary]):
     pagination: Pagination
 
 
-@endpoint("GET", "/chats", "Conversations", {400: "invalid_cursor"})
+@endpoint("GET", "/chats", "Conversations")
 def chats(query: ChatsQuery) -> ChatsAnswer:
     """The one used last first; with `q` those that have its words."""
     before = read_place(query.cursor)

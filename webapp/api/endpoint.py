@@ -82,6 +82,8 @@ def endpoint(
 
     def register(function: _Function) -> _Function:
         hints = get_type_hints(function)
+        named = _NAMED.findall(path)
+        missing = {404: f"{named[-1]}_not_found"} if named else {}  # persona_not_found for /personas/<id:…>
         declared = Endpoint(
             name=f"{function.__module__.rsplit('.', 1)[-1]}_{function.__name__}",
             method=method,
@@ -94,7 +96,7 @@ def endpoint(
             upload=upload,
             status=status,
             answers={status: media_types} if media_types else _answers(hints["return"], status),
-            problems={**_missing(path), **(problems or {})},
+            problems=missing | dict(problems or {}),
             permission=permission,
         )
         ENDPOINTS.append(declared)
@@ -113,12 +115,6 @@ def all_of(*groups: Mapping[int, str]) -> dict[int, str]:
         for status, codes in group.items():
             merged.setdefault(status, []).extend(codes.split(", "))
     return {status: ", ".join(dict.fromkeys(codes)) for status, codes in sorted(merged.items())}
-
-
-def _missing(path: str) -> dict[int, str]:
-    """The 404 of what an address names last: ``persona_not_found`` for /personas/<id:persona_id>."""
-    names = _NAMED.findall(path)
-    return {404: f"{names[-1]}_not_found"} if names else {}
 
 
 def _answers(annotation: Any, status: int) -> dict[int, type[BaseModel]]:

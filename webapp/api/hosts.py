@@ -119,9 +119,7 @@ def state(body: StateRequest) -> StateAnswer:
         server_time=now_ms,
         deletion_id=through,
         deletion_name=name,
-        deletions=[
-            OrderAnswer.of(order, start_time=order.start_ms, end_time=order.end_ms) for order in deletions
-        ],
+        deletions=OrderAnswer.list_of(deletions),
         rules_sha256=digest,
         rules=None if digest == body.rules_sha256 else rules,
     )
@@ -157,7 +155,7 @@ class EntryAnswer(Answer):
     "POST",
     "/hosts/entries",
     "Hand in an entry of a host's spool",
-    {409: "host_unknown", 413: "too_large", 422: "invalid_entry", 503: "spool_full"},
+    {409: "host_unknown", 422: "invalid_entry", 503: "spool_full"},
     upload=EntryUpload,
     status=202,
     permission=Permission.HOST,
@@ -169,10 +167,14 @@ def hand_in() -> EntryAnswer:
     if host is None:
         raise Problem(409, "host_unknown", "Say first how this host is (POST /hosts/state).")
     _note_skew(host)
+    try:
+        deletion_id = _ID.validate_python(_form("deletion_id", "0"))
+    except ValueError as error:
+        raise _refused("deletion_id", "must be the number of a deletion") from error
     with own.database.read() as connection:
         newest = tombstones.newest(connection)
         # Not what the host has carried out by now: these bytes may have been on their way since before.
-        done = hosts.reached(connection, _deletion_id(), _form("deletion_name", ""))
+        done = hosts.reached(connection, deletion_id, _form("deletion_name", ""))
     record = _of_host(_record(), host, done)
     if isinstance(record, LookReport):
         own.spool.put(record)
@@ -194,13 +196,6 @@ def _of_host(record: Capture | LookReport, host: Host, deletion_id: int) -> Capt
         return replace(record, host=host.name, monitor=monitor, host_deletion_id=deletion_id)
     runs = tuple(replace(run, monitor=f"{host.name}/{run.monitor}") for run in record.runs)
     return replace(record, host=host.name, runs=runs)
-
-
-def _deletion_id() -> int:
-    try:
-        return _ID.validate_python(_form("deletion_id", "0"))
-    except ValueError as error:
-        raise _refused("deletion_id", "must be the number of a deletion") from error
 
 
 def _note_skew(host: Host) -> None:

@@ -77,12 +77,7 @@ class IngestAnswer(Answer):
     "POST",
     "/ingest",
     "Hand in a picture",
-    {
-        413: "too_large",
-        415: "unsupported_media_type",
-        422: "image_required, invalid metadata",
-        503: "spool_full, rules_unreadable",
-    },
+    {415: "not_an_image", 503: "spool_full, rules_unreadable"},
     upload=Upload,
     status=202,
     permission=Permission.INGEST,

@@ -117,7 +117,7 @@ class InsightRequest(MannerRequest, Ranged):
         return self
 
 
-@endpoint("GET", "/insights", "Insights", {400: "invalid_time, invalid_time_range, invalid_cursor"})
+@endpoint("GET", "/insights", "Insights")
 def all_insights(query: InsightsQuery) -> InsightsAnswer:
     """The current ones, of the latest time first; `GET /memory/search` finds them by words and meaning."""
     own = services()
@@ -135,7 +135,6 @@ def all_insights(query: InsightsQuery) -> InsightsAnswer:
 _GENERATE_PROBLEMS = all_of(
     MODEL_PROBLEMS,
     {
-        400: "invalid_time, invalid_time_range, invalid_timezone",
         404: "frame_not_found, persona_not_found",
         422: "invalid_anchor, model_not_found",
         503: "too_many_turns",
@@ -143,19 +142,18 @@ _GENERATE_PROBLEMS = all_of(
 )
 
 
-@endpoint(
-    "POST",
-    "/insights",
-    "Tell what a frame or a moment was about",
-    _GENERATE_PROBLEMS,
-    status=201,
-)
+@endpoint("POST", "/insights", "Tell what a frame or a moment was about", _GENERATE_PROBLEMS, status=201)
 def generate(body: InsightRequest) -> InsightAnswer | RunningAnswer:
     """Becomes the current version; earlier ones stay. 202 when a tool call waits for a person: then the
     turn's own address tells how it goes on.
     """
     own = services()
-    asked = anchor_facts.request(_anchor(body), now_ms=own.clock(), **body.manner)
+    if body.frame_id is not None:
+        frame = frames.get(own.database, body.frame_id)
+        anchor = records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    else:
+        anchor = Anchor("moment", body.start_time or 0, body.end_time or 0)  # both are there: validated
+    asked = anchor_facts.request(anchor, now_ms=own.clock(), **body.manner)
     result = wait_for_turn(start_turn(asked))
     if isinstance(result, RunningAnswer):
         return result
@@ -210,14 +208,3 @@ def chat(insight_id: int, body: InsightChatRequest) -> TurnAnswer | RunningAnswe
     )
     result = wait_for_turn(start_turn(request))
     return result if isinstance(result, RunningAnswer) else turn_answer(result)
-
-
-# -- support ------------------------------------------------------------------------------
-
-
-def _anchor(body: InsightRequest) -> Anchor:
-    if body.frame_id is not None:
-        frame = frames.get(services().database, body.frame_id)
-        return records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
-    assert body.start_time is not None and body.end_time is not None  # validated
-    return Anchor("moment", body.start_time, body.end_time)

@@ -175,12 +175,7 @@ class MemorySearchAnswer(Answer):
     search: MemoryHowAnswer
 
 
-@endpoint(
-    "GET",
-    "/memory/search",
-    "Find what was done, learned and asked",
-    {400: "invalid_time, invalid_time_range, invalid_types"},
-)
+@endpoint("GET", "/memory/search", "Find what was done, learned and asked")
 def search(query: MemorySearchQuery) -> MemorySearchAnswer:
     """Best first: by meaning where there is an embedder, else by words with the reason."""
     began = time.perf_counter()
@@ -245,12 +240,7 @@ class MemoryTimelineAnswer(Answer):
     data: list[EntryAnswer]
 
 
-@endpoint(
-    "GET",
-    "/memory/timeline",
-    "What lies around one moment",
-    {400: "invalid_anchor, invalid_depth_before, invalid_depth_after", 404: "anchor_not_found"},
-)
+@endpoint("GET", "/memory/timeline", "What lies around one moment", {404: "anchor_not_found"})
 def timeline(query: MemoryTimelineQuery) -> MemoryTimelineAnswer:
     """Observations, sessions and prompts mixed, the anchor marked."""
     try:

@@ -49,12 +49,7 @@ class UnhealthyAnswer(HealthAnswer):
     http_status: ClassVar[int] = 503
 
 
-@endpoint(
-    "GET",
-    "/health",
-    "Is it recording, reading and finding",
-    permission=Permission.PUBLIC,
-)
+@endpoint("GET", "/health", "Is it recording, reading and finding", permission=Permission.PUBLIC)
 def health() -> HealthAnswer | UnhealthyAnswer:
     """200 while healthy or degraded, 503 when something does not work. Without a token: the state only."""
     health = app_health.check(services())

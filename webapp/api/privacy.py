@@ -86,7 +86,7 @@ class ReceiptAnswer(SpanAnswer):
     hosts: list[HostReceiptAnswer] = Field([], description="Other machines, with those still to answer.")
 
 
-@endpoint("POST", "/delete", "Delete a range of time", {400: "invalid_time, invalid_time_range"})
+@endpoint("POST", "/delete", "Delete a range of time")
 def delete(body: DeleteRequest) -> ReceiptAnswer:
     """Rows, index, readings, pictures, segments, spool and quotes in chats, then a check of it."""
     own = services()

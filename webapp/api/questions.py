@@ -127,7 +127,6 @@ MODEL_PROBLEMS = {
     504: "model_timeout",
 }
 _ASK_PROBLEMS = {
-    400: "invalid_time, invalid_time_range, invalid_timezone",
     404: "chat_not_found, persona_not_found",
     422: "time_range_required, mode_unavailable, model_not_found, model_required, not_an_insight, "
     "attachment_not_found, attachment_refused",
@@ -136,12 +135,7 @@ _ASK_PROBLEMS = {
 _STATUS_OF = {code: status for status, codes in MODEL_PROBLEMS.items() for code in codes.split(", ")}
 
 
-@endpoint(
-    "POST",
-    "/chat",
-    "Ask about what was on the screen",
-    all_of(MODEL_PROBLEMS, _ASK_PROBLEMS),
-)
+@endpoint("POST", "/chat", "Ask about what was on the screen", all_of(MODEL_PROBLEMS, _ASK_PROBLEMS))
 def chat(body: ChatRequest) -> TurnAnswer | RunningAnswer:
     """The whole answer; every cited frame is one that this turn looked at.
 

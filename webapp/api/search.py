@@ -95,12 +95,7 @@ class SearchAnswer(Answer):
     search: HowAnswer
 
 
-@endpoint(
-    "GET",
-    "/search",
-    "Find frames",
-    {400: "start_time_required, invalid_time, invalid_time_range, invalid_cursor"},
-)
+@endpoint("GET", "/search", "Find frames")
 def search(query: SearchQuery) -> SearchAnswer:
     """Every frame once: by words, by relevance or by time, then by meaning; each with a piece of its text."""
     began = time.perf_counter()

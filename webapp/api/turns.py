@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from flask import Response
-from pydantic import AliasPath, Field, PlainValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import AliasPath, Field
 
 from assistant.core.records import OnFrame, Scope, SentenceOpinion, TurnResult
 from assistant.core.texts import answer_language
@@ -248,34 +246,16 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
 
 # -- as a file --------------------------------------------------------------------------------
 
-_NUMBERS = re.compile(r"([1-9][0-9]{0,2}(,[1-9][0-9]{0,2})*)?", re.ASCII)
-
-
-def _numbers(text: Any) -> frozenset[int]:
-    if not isinstance(text, str) or not _NUMBERS.fullmatch(text):
-        raise PydanticCustomError("invalid_numbers", "must be numbers of sources, such as 1,3")
-    return frozenset(int(part) for part in text.split(",") if part)
-
-
-Numbers = Annotated[
-    frozenset[int],
-    PlainValidator(_numbers),
-    WithJsonSchema({"type": "string", "pattern": f"^{_NUMBERS.pattern}$"}),
-]
-
 
 class ExportQuery(Request):
     files: Literal["0", "1"] = Field("0", description="Whether attached files come along in the zip.")
     fmt: Literal["md", "html", "zip", "proof"] = Field(
         "zip", description="`proof` is the zip with the whole screens and all that was read of them."
     )
-    pictures: Numbers | None = Field(
-        None,
-        description="Sources whose pictures come along; all when missing, none when blank. A source "
-        "without boxed words has no crop.",
-    )
-    full: Numbers = Field(
-        default_factory=frozenset, description="Of these, sources with the whole screen instead of a crop."
+    pictures: Literal["crop", "full", "none"] = Field(
+        "crop",
+        description="What comes along of each cited frame: its quoted words with what stands around them, if "
+        "they are boxed, or the whole screen.",
     )
 
 
@@ -294,10 +274,6 @@ def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:
     that may tell of such a window.
     """
 
-    def size_of(n: int) -> Size:
-        if query.pictures is not None and n not in query.pictures:
-            return "none"
-        return "full" if n in query.full or query.fmt == "proof" else "crop"
-
-    with export_pack(chat_id, turn_id, size_of, with_files=query.files == "1") as pack:
+    size: Size = "full" if query.fmt == "proof" else query.pictures
+    with export_pack(chat_id, turn_id, lambda n: size, with_files=query.files == "1") as pack:
         return answer_file(pack, query.fmt)

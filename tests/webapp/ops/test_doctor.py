@@ -165,7 +165,6 @@ def test_what_failed_last_in_ingest_is_told_for_a_day(data_dir: DataDir) -> None
 def test_reading_that_is_switched_off_is_a_choice() -> None:
     settings = OcrSettings(engine="off")
     assert doctor.check_ocr(settings).verdict == "--"
-    assert doctor.check_languages(settings).verdict == "--"
 
 
 def test_a_missing_language_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,9 +182,7 @@ def test_a_missing_language_is_named_with_its_command(monkeypatch: pytest.Monkey
     monkeypatch.setattr(doctor, "open_ocr", only_english)
     reading = doctor.check_ocr(OcrSettings())
     assert (reading.verdict, reading.action) == ("X", "apt install tesseract-ocr-chi-sim")
-    languages = doctor.check_languages(OcrSettings())
-    assert (languages.verdict, languages.action) == ("X", "apt install tesseract-ocr-chi-sim")
-    assert "chi_sim cannot be read; eng could" in languages.sentence
+    assert "chi_sim cannot be read; eng could" in reading.sentence
 
 
 def test_an_engine_nobody_knows_is_told_with_the_known_ones() -> None:
