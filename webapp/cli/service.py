@@ -16,16 +16,13 @@ def service() -> None:
 
 @service.command()
 @home_option
-@click.option("--dry-run", is_flag=True, help="Print what would be written and called, and do nothing.")
-def install(home: Path | None, dry_run: bool) -> None:
+def install(home: Path | None) -> None:
     """Install the service: a systemd user unit, a launchd agent or a scheduled task."""
     from webapp.ops import service as services
 
     services.refuse_root()
     data_dir = find_home(home)
     chosen = services.service_of(data_dir.home)
-    if dry_run:
-        return click.echo(str(chosen))
     if not services.has_manager():
         raise click.ClickException("systemd runs no services for users here, as in most containers")
     has_started = chosen.install(data_dir.create())

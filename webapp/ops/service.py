@@ -46,11 +46,6 @@ class Service:
     start: Sequence[Command] = ()
     encoding: str = "utf-8"
 
-    def __str__(self) -> str:
-        """All that `install` writes and calls."""
-        written = [f"# {path}\n{text}" for path, text in self.files.items()]
-        return "\n".join([*written, *(" ".join(command) for command in (*self.enable, *self.start))])
-
     @property
     def state(self) -> Literal["none", "this", "another"]:
         """Whether there is one: as it would be written for this home folder now, or another."""

@@ -30,7 +30,6 @@ IDLE_MS = 7 * _DAY_MS
 LIFETIME_MS = 30 * _DAY_MS
 """However often it is used, as whoever took a cookie uses it, too. Signing in again is one command."""
 _NOTED_EVERY_MS = 10 * 60_000
-_TRIED_EVERY_MS = 60_000
 
 OWNER = AccessKey(0, "all", "", 0, 0, None)
 """Who has the token file."""
@@ -48,7 +47,6 @@ class Keyring:
         self._database = database
         self._token = token
         self._clock = clock
-        self._tried: dict[int, int] = {}  # key -> when its use was to be noted
         self._wrong: OrderedDict[str, tuple[int, int]] = OrderedDict()  # address -> (since, how many)
 
     def make(self, connection: apsw.Connection, scope: str, name: str, port: int = 0, user: str = "") -> str:
@@ -109,13 +107,10 @@ class Keyring:
         return key.scope == BROWSER and is_old
 
     def _note_use(self, key: AccessKey) -> None:
-        """Nobody waits for this: where it cannot be written at once, a request a minute later tries again."""
+        """Nobody waits for this: where it cannot be written at once, the next request tries again."""
         now_ms = self._clock()
         if key.used_ms is not None and 0 <= now_ms - key.used_ms < _NOTED_EVERY_MS:
             return
-        if 0 <= now_ms - self._tried.get(key.id, -_TRIED_EVERY_MS) < _TRIED_EVERY_MS:
-            return
-        self._tried[key.id] = now_ms
         try:
             with self._database.write_at_once() as connection:
                 access_keys.note_use(connection, key.id, now_ms)

@@ -68,15 +68,10 @@ class StopTurn(_ClientMessage):
     turn: Number
 
 
-class Approve(_ClientMessage):
-    type: Literal["approve"]
+class Decide(_ClientMessage):
+    type: Literal["approve", "deny"]
     id: Number
-    scope: ApprovalScope = "once"
-
-
-class Deny(_ClientMessage):
-    type: Literal["deny"]
-    id: Number
+    scope: ApprovalScope = "once"  # of what is approved
 
 
 class Ask(StreamRequest):
@@ -85,8 +80,8 @@ class Ask(StreamRequest):
     type: Literal["ask"]
 
 
-_MESSAGE: TypeAdapter[Resume | StopTurn | Approve | Deny] = TypeAdapter(
-    Annotated[Resume | StopTurn | Approve | Deny, Field(discriminator="type")]
+_MESSAGE: TypeAdapter[Resume | StopTurn | Decide] = TypeAdapter(
+    Annotated[Resume | StopTurn | Decide, Field(discriminator="type")]
 )
 
 
@@ -164,12 +159,9 @@ class _Conversation:
                     live = self._own.turns.get(self._chat_id, message.turn)
                     if live:
                         live.stop.set()
-                case Approve() as message:
+                case Decide() as message:
                     self._check(message.id)
-                    decide(self._own, message.id, message.scope)
-                case Deny() as message:
-                    self._check(message.id)
-                    decide(self._own, message.id, None)
+                    decide(self._own, message.id, message.scope if message.type == "approve" else None)
         except Problem as problem:
             self._refuse(problem)
         except REFUSALS as error:
@@ -208,7 +200,7 @@ class _Conversation:
         self._ws.send(json.dumps(message, ensure_ascii=False))
 
 
-def _message(text: str | bytes) -> Ask | Resume | StopTurn | Approve | Deny:
+def _message(text: str | bytes) -> Ask | Resume | StopTurn | Decide:
     """What a client says. Raises `Problem`."""
     content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     try:
