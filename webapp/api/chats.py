@@ -27,8 +27,7 @@ from webapp.api.values import (
     Text,
     Timestamp,
 )
-from webapp.core.lookups import chat_or_404
-from webapp.core.services import services
+from webapp.core.services import chat_or_404, services
 
 CHAT = "/chats/<id:chat_id>"
 

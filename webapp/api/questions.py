@@ -37,8 +37,7 @@ from webapp.api.tool_calls import WaitingCall
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Zone
 from webapp.core.errors import Problem
-from webapp.core.lookups import turn_or_404
-from webapp.core.services import Services, services
+from webapp.core.services import Services, services, turn_or_404
 from webapp.security import login
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS)]

@@ -33,8 +33,7 @@ from webapp.api.questions import StreamRequest, start_in_window
 from webapp.api.tool_calls import decide
 from webapp.api.values import MAX_ID
 from webapp.core.errors import REFUSALS, Problem, problem_of, problem_response
-from webapp.core.lookups import turn_or_404
-from webapp.core.services import Services, services
+from webapp.core.services import Services, services, turn_or_404
 from webapp.security import login
 from webapp.serving.server import IS_TAKEN_OVER
 

@@ -27,8 +27,7 @@ from tests.webapp.exports.test_export import Told, opened
 from webapp.cli import run
 from webapp.exports import bundle, signing
 from webapp.exports.formats import SIGNATURE, SUMS, WHOSE_KEY
-from webapp.exports.proof import Proof, verify
-from webapp.exports.quoted import NAMED, TOLD
+from webapp.exports.proof import NAMED, TOLD, Proof, verify
 
 Files = dict[str, bytes]
 
