@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, cast
@@ -148,6 +148,9 @@ def _viewer_of_request() -> Viewer:
     ]
     zones = ((origin, zone_named(name)) for origin, name in choices)
     origin, zone = next(((o, z) for o, z in zones if z is not None), ("server", host_zone()))
+    # The first known language of the browser: a week begins on Sunday for ``en-US``.
+    tags = [tag.replace("-", "_") for tag in request.accept_languages.values()]
+    locale = Locale.negotiate(tags, localedata.locale_identifiers())
     theme = cookies.get(THEME_COOKIE, "")
     day_start = cookies.get(DAY_START_COOKIE, "")
     return Viewer(
@@ -156,16 +159,9 @@ def _viewer_of_request() -> Viewer:
         now_ms=services().clock(),
         theme=theme if theme in ("light", "dark") else "",
         day_start_min=60 * int(day_start) if day_start in ("1", "2", "3", "4", "5", "6") else 0,
-        week_start=_week_start(request.accept_languages.values()),
+        week_start=locale.first_week_day if locale else 0,
         single_keys=cookies.get(KEYS_COOKIE) != "off",
     )
-
-
-def _week_start(languages: Iterable[str]) -> int:
-    """The first day of the week where a browser's first known language is spoken: Sunday for ``en-US``."""
-    tags = [tag.replace("-", "_") for tag in languages]
-    locale = Locale.negotiate(tags, localedata.locale_identifiers())
-    return locale.first_week_day if locale else 0
 
 
 def is_disconnected(connection: socket.socket) -> bool:

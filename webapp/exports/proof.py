@@ -262,13 +262,9 @@ def _text(source: _Source, stated: _Reading, reading: Reading) -> Iterator[str]:
     runs: list[Sequence[Line | Word]] = [reading.lines, *(line.words for line in reading.lines)]
     if any(reading.text[span.start : span.end] != span.text for run in runs for span in run):
         yield f"{stated.file} has words that are not in its text."
-    if not all(_in_order(run) for run in runs):
+    ends = [[at for span in run for at in (span.start, span.end)] for run in runs]
+    if any(each != sorted(each) for each in ends):
         yield f"{stated.file} has words that are not in the order of its text."
-
-
-def _in_order(spans: Sequence[Line | Word]) -> bool:
-    ends = [at for span in spans for at in (span.start, span.end)]
-    return ends == sorted(ends)
 
 
 def _outside(source: _Source, size: tuple[int, int]) -> Iterator[str]:

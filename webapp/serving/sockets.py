@@ -86,7 +86,11 @@ _MESSAGE: TypeAdapter[Resume | StopTurn | Decide] = TypeAdapter(
 
 def install(app: Flask) -> None:
     """Serve ``/ws/chat/<id>``."""
-    app.register_error_handler(RemoteProtocolError, lambda error: problem_response(_no_socket(error)))
+    told = "This is no handshake of a WebSocket: {}."
+    app.register_error_handler(
+        RemoteProtocolError,
+        lambda error: problem_response(Problem(400, "no_websocket", told.format(error))),
+    )
     app.config["SOCK_SERVER_OPTIONS"] = {"ping_interval": PING_S, "max_message_size": MAX_MESSAGE_BYTES}
     sock = Sock(app)
 
@@ -105,10 +109,6 @@ def install(app: Flask) -> None:
         finally:
             free.release()
             ws.thread.join(1)  # its farewell goes out before the connection is closed
-
-
-def _no_socket(error: Exception) -> Problem:
-    return Problem(400, "no_websocket", f"This is no handshake of a WebSocket: {error}.")
 
 
 def _take_over(ws: Server) -> None:
