@@ -150,7 +150,7 @@ def install(app: Flask) -> None:
     """Answer every exception with a problem."""
     app.register_error_handler(Problem, problem_response)
     app.register_error_handler(HTTPException, lambda error: problem_response(_of_http(error)))
-    app.register_error_handler(OSError, _of_system)
+    app.register_error_handler(OSError, of_system)
     for kind in REFUSALS:
         app.register_error_handler(kind, lambda error: problem_response(problem_of(error)))
     app.register_error_handler(Exception, _unexpected)
@@ -277,7 +277,7 @@ def _of_http(error: HTTPException) -> Problem:
     return Problem(status, code, detail, headers=headers)
 
 
-def _of_system(error: OSError) -> Response:
+def of_system(error: OSError) -> Response:
     """A full disk is nobody's defect: what was asked can be asked again."""
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return _unexpected(error)

@@ -22,7 +22,7 @@ from store.core.translation import gettext as _
 from store.egress import access_log
 from store.egress.access_keys import BROWSER, AccessKey
 from store.egress.access_log import Access, Outcome
-from webapp.core.errors import Problem, is_api, problem_of, problem_response, request_id
+from webapp.core.errors import Problem, is_api, of_system, problem_of, problem_response, request_id
 from webapp.core.services import Services, services
 from webapp.core.templating import wants_fragment
 from webapp.security import access, login
@@ -238,6 +238,8 @@ def _record(response: Response) -> Response:
             access_log.record(connection, use)
     except StoreError as error:
         return problem_response(problem_of(error))
+    except OSError as error:  # no room for a row
+        return of_system(error)
     return response
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from unittest.mock import Mock
 
 import pytest
@@ -167,17 +168,18 @@ def test_each_use_of_a_token_leaves_a_row(app: Flask, database: Database) -> Non
     ]
 
 
+@for_each(
+    ("error", "code"), [(StoreBusy("busy"), "store_busy"), (OSError(errno.ENOSPC, "full"), "disk_full")]
+)
 def test_nothing_is_told_to_a_token_without_a_row(
-    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
 ) -> None:
-    def busy(*_: object) -> None:
-        raise StoreBusy("busy")
-
     actor = Actor(app.test_client(), {"Authorization": f"Bearer {make_token(database, 'read')}"})
-    monkeypatch.setattr(access_log, "record", busy)
-    answer = actor.get(STATS)
-    assert (answer.status_code, answer.get_json()["code"]) == (503, "store_busy")
-    assert "frames" not in answer.text
+    with monkeypatch.context() as patch:
+        patch.setattr(access_log, "record", Mock(side_effect=error))
+        answer = actor.get(STATS)
+    assert (answer.status_code, answer.get_json()["code"]) == (503, code)
+    assert "frames" not in answer.text and answer.headers["Cache-Control"] == "private, no-store"
 
 
 def test_a_token_is_made_on_the_page_shown_once_and_revoked(
