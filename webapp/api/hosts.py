@@ -19,7 +19,6 @@ from pydantic import Field, TypeAdapter
 from store.core import tombstones
 from store.frames import frames
 from store.frames.frames import MAX_CAPTURED_MS
-from store.privacy import rules as privacy
 from store.sources import hosts
 from store.sources.hosts import Host
 from store.spool import page_text
@@ -34,7 +33,7 @@ from store.spool.queue import (
 )
 from store.timeline.gaps import LONGEST_RUN_MS
 from webapp.api.endpoint import check_parts, endpoint
-from webapp.api.privacy import RuleAnswer
+from webapp.api.privacy import RuleAnswer, rules_in_force
 from webapp.api.values import MAX_ID, MAX_TEXT, Answer, Request, Seconds, Text, Timestamp
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
@@ -99,7 +98,9 @@ class StateAnswer(Answer):
 def state(body: StateRequest) -> StateAnswer:
     """For `recollect capture --server`, with the token of the host."""
     own = services()
-    rules, digest = _rules()
+    loaded = rules_in_force()  # without the built-in ones, which every host has
+    rules = HostRulesAnswer.of(loaded, rules=RuleAnswer.list_of(loaded.rules))
+    digest = hashlib.sha256(rules.model_dump_json().encode()).hexdigest()
     now_ms = own.clock()
     said = Host(
         g.key.id, g.key.name, str(body.instance), now_ms, now_ms - body.sent_at,
@@ -123,16 +124,6 @@ def state(body: StateRequest) -> StateAnswer:
         rules_sha256=digest,
         rules=None if digest == body.rules_sha256 else rules,
     )
-
-
-def _rules() -> tuple[HostRulesAnswer, str]:
-    """The rules in force but for the built-in ones, which every host has, and their digest."""
-    own = services()
-    loaded = privacy.load_rules(own.data_dir, own.settings.privacy)
-    if loaded.unreadable:
-        raise Problem(503, "rules_unreadable", loaded.unreadable, headers={"Retry-After": "60"})
-    rules = HostRulesAnswer.of(loaded, rules=RuleAnswer.list_of(loaded.rules))
-    return rules, hashlib.sha256(rules.model_dump_json().encode()).hexdigest()
 
 
 class EntryUpload(Request):

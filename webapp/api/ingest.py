@@ -16,11 +16,11 @@ from store.core.errors import existing
 from store.frames import frames
 from store.frames.frames import IngestOutcome
 from store.frames.media import decode
-from store.privacy import rules as privacy
 from store.privacy.rules import WindowFacts
 from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool, is_storable
 from store.timeline import ledger
 from webapp.api.endpoint import check_parts, endpoint, parse_json
+from webapp.api.privacy import rules_in_force
 from webapp.api.values import Answer, Request, Seconds, Text
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
@@ -153,14 +153,12 @@ def _is_excluded(capture: Capture) -> bool:
 
     A window that nobody names is kept here: the machine that captured it has rules of its own.
     """
-    own = services()
-    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    if rules.unreadable:
-        raise Problem(503, "rules_unreadable", rules.unreadable, headers={"Retry-After": "60"})
-    decision = rules.decide(WindowFacts(capture.app_name, capture.window_name, capture.browser_url))
+    decision = rules_in_force().decide(
+        WindowFacts(capture.app_name, capture.window_name, capture.browser_url)
+    )
     if decision.action == "keep" or decision.reason in ("unknown_window", "unknown_address"):
         return False
-    with own.database.write() as connection:
+    with services().database.write() as connection:
         ledger.record_skipped(connection, capture, "excluded", decision.reason)
     return True
 

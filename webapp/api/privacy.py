@@ -13,7 +13,7 @@ from store.deletion.request import Request as DeletionRequest
 from store.deletion.request import recorded
 from store.frames import frames
 from store.privacy import rules as privacy
-from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, validate
+from store.privacy.rules import OwnChoices, Rule, RuleInvalid, RuleSet, WindowFacts, validate
 from store.sources import hosts
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Ranged, Request, Seconds, SpanAnswer, Text, Timestamp
@@ -162,20 +162,13 @@ class RulesAnswer(Answer):
 @endpoint("GET", "/privacy/rules", "The rules in force", {503: "rules_unreadable"})
 def rules() -> RulesAnswer:
     """503 `rules_unreadable` when the file cannot be used; then nothing at all is recorded."""
-    own = services()
-    try:
-        chosen = privacy.own_choices(own.data_dir).rules
-    except (RuleInvalid, OSError, ValueError) as error:
-        raise _unreadable(str(error)) from error
-    settings = own.settings.privacy
-    loaded = privacy.load_rules(own.data_dir, settings)
-    if loaded.unreadable:
-        raise _unreadable(loaded.unreadable)
+    own, loaded = services(), rules_in_force()
+    chosen = privacy.own_choices(own.data_dir).rules
     return RulesAnswer(
         rules=RuleAnswer.list_of(chosen),
         defaults=loaded.defaults,
         mask_maybe_private=loaded.mask_maybe_private,
-        configured=RuleAnswer.list_of(validate(settings.exclude)),
+        configured=RuleAnswer.list_of(validate(own.settings.privacy.exclude)),
         builtin=RuleAnswer.list_of(rule for rule in loaded.all_rules() if rule.builtin),
         left_out=left_out_words(own.database, own.data_dir, loaded.rules, own.clock()),
         recorded_frames=recorded(own.database, chosen),
@@ -201,8 +194,8 @@ def _validated(bodies: list[RuleBody]) -> tuple[Rule, ...]:
 
 def _require_in_force(asked: tuple[Rule, ...]) -> None:
     """Refuse rules that let the windows they fit be stored; whether they drop or mask is the same here."""
-    loaded = privacy.load_rules(services().data_dir, services().settings.privacy).all_rules()
-    fitting = {dataclasses.replace(rule, action="drop", builtin=False) for rule in loaded}
+    loaded = privacy.load_rules(services().data_dir, services().settings.privacy)
+    fitting = {dataclasses.replace(rule, action="drop", builtin=False) for rule in loaded.all_rules()}
     errors = [
         (f"rules.{index}", "not in force; save it first")
         for index, rule in enumerate(asked)
@@ -212,10 +205,13 @@ def _require_in_force(asked: tuple[Rule, ...]) -> None:
         raise invalid(422, "invalid_rule", *errors)
 
 
-def _unreadable(reason: str) -> Problem:
-    return Problem(
-        503, "rules_unreadable", f"The privacy rules cannot be read, so nothing is recorded: {reason}"
-    )
+def rules_in_force() -> RuleSet:
+    """Every rule. Raises 503 where they cannot be read: nothing at all is recorded then."""
+    loaded = privacy.load_rules(services().data_dir, services().settings.privacy)
+    if loaded.unreadable:
+        detail = f"The privacy rules cannot be read, so nothing is recorded: {loaded.unreadable}"
+        raise Problem(503, "rules_unreadable", detail, headers={"Retry-After": "60"})
+    return loaded
 
 
 class WindowBody(Request):
