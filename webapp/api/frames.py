@@ -11,7 +11,6 @@ from pydantic_core import PydanticCustomError
 
 from assistant.core.records import frame_url
 from store.frames import frames
-from store.frames.frames import FrameRow
 from store.frames.media import PREVIEW_TYPE
 from store.ocr import readings
 from store.ocr.readings import Line, Word
@@ -143,7 +142,11 @@ def context(frame_id: int) -> FrameContextAnswer:
     previous, following = frames.neighbours(database, frame)
     segment = segments.segment_of(database, frame)
     return FrameContextAnswer(
-        frame=FrameAnswer.of(frame, picture=_picture_state(frame), frame_url=frame_url(frame.id)),
+        frame=FrameAnswer.of(
+            frame,
+            picture=unavailable_reason(services().media, frame) or "present",
+            frame_url=frame_url(frame.id),
+        ),
         text=reading.text if reading else None,
         urls=readings.urls(database, frame_id),
         previous_frame_id=previous,
@@ -152,15 +155,6 @@ def context(frame_id: int) -> FrameContextAnswer:
         status=frame.status,
         reading_error=frame.reading_error,
     )
-
-
-def _picture_state(frame: FrameRow) -> Literal["present", "deleted", "missing", "altered", "retention"]:
-    match unavailable_reason(services().media, frame):
-        case "":
-            return "present"
-        case "missing" | "altered" | "retention" as reason:
-            return reason
-    return "deleted"
 
 
 # -- what it says: lines and words with their boxes, and where a search's words stand -------------
