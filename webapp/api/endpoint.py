@@ -201,6 +201,18 @@ def check_parts(names: Iterable[str], file: str = "") -> None:
         raise invalid(422, f"invalid_{file}", (file, "is given more than once"))
 
 
+def read_part(name: str, most_bytes: int) -> bytes | None:
+    """A part of a multipart form, as a file or as a field; None where it is missing, 413 beyond the bound."""
+    file, content = request.files.get(name), None
+    if file is not None:
+        content = file.read(most_bytes + 1)
+    elif name in request.form:
+        content = request.form[name].encode()
+    if content is not None and len(content) > most_bytes:
+        raise Problem(413, "too_large", f"The part {name} is larger than {most_bytes // 1024} kB.")
+    return content
+
+
 @contextmanager
 def refusing(kind: type[Exception], code: str, field: str, status: int = 422) -> Iterator[None]:
     """Within the block an error of this kind says what is wrong with one field."""

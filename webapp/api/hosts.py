@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from flask import g, request
+from flask import g
 from pydantic import Field, TypeAdapter
 
 from store.core import tombstones
@@ -32,7 +32,7 @@ from store.spool.queue import (
     is_storable,
 )
 from store.timeline.gaps import LONGEST_RUN_MS
-from webapp.api.endpoint import check_parts, endpoint
+from webapp.api.endpoint import check_parts, endpoint, read_part
 from webapp.api.privacy import RuleAnswer, rules_in_force
 from webapp.api.values import MAX_ID, MAX_TEXT, Answer, Request, Seconds, Text, Timestamp
 from webapp.core.errors import Problem, invalid
@@ -173,10 +173,10 @@ def hand_in() -> EntryAnswer:
     known = frames.outcome(own.database, record.capture_id)
     if known is not None and known.outcome != "failed":
         return EntryAnswer(status="known", deletion_id=newest)
-    image = _part("image", MAX_IMAGE_BYTES)
+    image = read_part("image", MAX_IMAGE_BYTES)
     if image is None or hashlib.sha256(image).hexdigest() != record.sha256:
         raise _refused("image", "is missing, or not the one that was captured (SHA-256)")
-    own.spool.put(record, image, _part("text", page_text.MAX_BYTES))
+    own.spool.put(record, image, read_part("text", page_text.MAX_BYTES))
     return EntryAnswer(status="queued", deletion_id=newest)
 
 
@@ -245,20 +245,10 @@ def _is_uuid(text: str) -> bool:
 
 
 def _form(name: str, default: str | None = None) -> str:
-    """A part that is text, as a form field or as a file."""
-    content = _part(name, MAX_RECORD_BYTES)
-    text = request.form.get(name) if content is None else content.decode("utf-8", "replace")
+    text = (read_part(name, MAX_RECORD_BYTES) or b"").decode("utf-8", "replace")
     if not text and default is None:
         raise _refused(name, "is missing")
     return text or default or ""
-
-
-def _part(name: str, most: int) -> bytes | None:
-    part = request.files.get(name)
-    content = None if part is None else part.read(most + 1)
-    if content is not None and len(content) > most:
-        raise Problem(413, "too_large", f"The part {name} is larger than {most // 1024} kB.")
-    return content
 
 
 def _refused(part: str, why: str) -> Problem:

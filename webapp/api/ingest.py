@@ -7,7 +7,6 @@ import os
 from typing import Annotated, Literal
 from uuid import UUID
 
-from flask import request
 from PIL import Image
 from pydantic import Field, StringConstraints, field_validator
 from pydantic_core import PydanticCustomError
@@ -19,7 +18,7 @@ from store.frames.media import decode
 from store.privacy.rules import WindowFacts
 from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool, is_storable
 from store.timeline import ledger
-from webapp.api.endpoint import check_parts, endpoint, parse_json
+from webapp.api.endpoint import MAX_JSON_BYTES, check_parts, endpoint, parse_json, read_part
 from webapp.api.privacy import rules_in_force
 from webapp.api.values import Answer, Request, Seconds, Text
 from webapp.core.errors import Problem, invalid
@@ -111,11 +110,7 @@ def ingest() -> IngestAnswer:
 
 
 def _metadata() -> Metadata:
-    """The `metadata` part, as a form field or as a file."""
-    content = request.form.get("metadata", "").encode()
-    part = request.files.get("metadata")
-    if part is not None:
-        content = part.read()
+    content = read_part("metadata", MAX_JSON_BYTES)
     if not content:
         raise invalid(422, "metadata_required", ("metadata", "is missing"))
     try:
@@ -127,12 +122,9 @@ def _metadata() -> Metadata:
 
 def _picture() -> tuple[bytes, str]:
     """The `image` part and what it is, decoded once so that nothing unreadable is queued."""
-    part = request.files.get("image")
-    if part is None:
+    content = read_part("image", MAX_IMAGE_BYTES)
+    if content is None:
         raise invalid(422, "image_required", ("image", "is missing"))
-    content = part.read(MAX_IMAGE_BYTES + 1)
-    if len(content) > MAX_IMAGE_BYTES:
-        raise Problem(413, "too_large", "The picture is larger than 25 MB.")
     try:
         with Image.open(io.BytesIO(content), formats=list(_FORMATS)) as image:
             if image.width * image.height > MAX_PIXELS:
