@@ -99,10 +99,8 @@ def set_patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 @pytest.fixture
-def app(make_app: Callable[..., Flask]) -> Iterator[Flask]:
-    made = make_app()
-    yield made
-    made.extensions["token_uses"].write()  # nothing is left for a thread that outlives the home
+def app(make_app: Callable[..., Flask]) -> Flask:
+    return make_app()
 
 
 @pytest.fixture

@@ -32,7 +32,6 @@ _BY_API = {
     "words and meaning": "/api/v1/search?start_time=1&q=authentication+setup",
     "meaning": "/api/v1/search?start_time=1&q=authentication+setup&mode=semantic",
     "look-alikes": "/api/v1/search?start_time=1&q=xy1ophonequark",
-    "spellings": "/api/v1/search?start_time=1&q=xylophonequrak&mode=fts&suggest=true",
     "a filter": "/api/v1/search?start_time=1&window_name=xylophoneq",
     "memory by words": "/api/v1/memory/search?q=xylophoneq*",
     "memory by meaning": "/api/v1/memory/search?q=authentication+setup",

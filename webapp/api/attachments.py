@@ -29,11 +29,7 @@ class AttachmentUpload(Request):
     "POST",
     "/attachments",
     "Upload a file for a question",
-    {
-        413: "too_large",
-        415: "unsupported_media_type",
-        422: "file_required, unknown_field, attachment_refused",
-    },
+    {422: "attachment_refused"},
     upload=AttachmentUpload,
     status=201,
 )

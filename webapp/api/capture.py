@@ -104,29 +104,23 @@ class BrowserReport(Request):
     windows: list[WindowReport] = Field(max_length=_MAX_WINDOWS)
 
 
-class TextDoorAnswer(Answer):
-    """A socket on this machine: the extension shows `key` there, and believes who says `word`."""
-
-    port: int
-    key: str
-    word: str
-
-
 class WindowReportReceipt(Answer):
     windows: int
-    text_door: TextDoorAnswer | None = Field(description="Where the text of pages is asked for, if anywhere.")
+    text_door: page_text.Door | None = Field(
+        description="Where the text of pages is asked for, if anywhere: the extension shows `key` at this "
+        "port of this machine, and believes who says `word`."
+    )
 
 
 @endpoint("POST", "/browser-windows", "What the browser extension sees", permission=Permission.EXTENSION)
 def report_windows(body: BrowserReport) -> WindowReportReceipt:
     """For Recollect's own extension only, with the token it was paired with."""
-    windows = tuple(OrdinaryWindow(window.title, _address(window.url)) for window in body.windows)
+    # Addresses of web pages and files; a browser's own pages have none worth keeping.
+    kept = ("http://", "https://", "file://")
+    windows = tuple(
+        OrdinaryWindow(each.title, each.url if each.url.startswith(kept) else "") for each in body.windows
+    )
     report = ExtensionReport(body.browser, services().clock(), windows)
     window_hints.save_report(services().data_dir.spool, str(body.copy_id), report)
     door = page_text.read_door(services().data_dir.spool)
-    return WindowReportReceipt(windows=len(windows), text_door=TextDoorAnswer.of(door) if door else None)
-
-
-def _address(url: str) -> str:
-    """Addresses of web pages and files; a browser's own pages have none worth keeping."""
-    return url if url.startswith(("http://", "https://", "file://")) else ""
+    return WindowReportReceipt(windows=len(windows), text_door=door)

@@ -11,15 +11,12 @@ from assistant.context import session_closing, topics
 from assistant.context.background import VERSION, prepare
 from assistant.context.packs import ContextRequest
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
-from store.memory.chat_summaries import ChatSummary
-from store.memory.context_packs import StoredPack
 from webapp.api.chats import SessionId, number_of
 from webapp.api.endpoint import endpoint
 from webapp.api.memory import SummaryAnswer
 from webapp.api.values import Answer, Request, Text, Timestamp
 from webapp.core.services import services
 
-EXPORTED_AT_ONCE = 500
 SessionKey = Annotated[str, BeforeValidator(str)]
 
 
@@ -76,16 +73,6 @@ class SnapshotAnswer(Answer):
     pack: PackAnswer | None = Field(description="Null where no window is named.")
 
 
-class TelemetryAnswer(Answer):
-    """Means over sampled answers; numbers only, and they stay here."""
-
-    samples: int
-    pack_tokens: float
-    prompt_tokens: float
-    build_ms: float
-    helpfulness: float | None
-
-
 class ChatSummaryAnswer(SummaryAnswer):
     session_id: SessionKey
     chat_id: int
@@ -108,7 +95,9 @@ class ExportAnswer(Answer):
     recent: list[LineAnswer]
     history: list[LineAnswer]
     topics: list[ExportedTopic]
-    telemetry: TelemetryAnswer
+    telemetry: context_packs.Telemetry = Field(
+        description="Means over sampled answers; numbers only, and they stay here."
+    )
 
 
 @endpoint("GET", "/summaries/context", "What a pack would be made from")
@@ -123,8 +112,9 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
         chat_id = session.chat_id if session else None
         asking = ContextRequest(query.message, chat_id, number_of(query.session_id), VERSION)
         prepared = prepare(own.context, asking)
-        topic = prepared.topic
-        pack = _pack(prepared.pack, prepared.reason)
+        topic, made = prepared.topic, prepared.pack
+        lines = {key: [_line(line) for line in made.record.get(key, ())] for key in ("parts", "left_out")}
+        pack = PackAnswer.of(made, reason=prepared.reason, build_ms=round(made.build_ms, 1), **lines)
     return SnapshotAnswer(
         recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
         history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
@@ -138,28 +128,15 @@ def export() -> ExportAnswer:
     """Summaries with their tags, digests, topics and what was measured; not the chats themselves."""
     own = services()
     now_ms = own.clock()
-    summaries: list[ChatSummary] = []
-    ids = chat_digests.everything(own.database)
-    for at in range(0, len(ids), EXPORTED_AT_ONCE):
-        summaries += chat_summaries.get(own.database, ids[at : at + EXPORTED_AT_ONCE]).values()
+    found = chat_summaries.get(own.database, chat_digests.everything(own.database))
     return ExportAnswer(
-        summaries=[ChatSummaryAnswer.of(each, tags=dict(each.tags)) for each in summaries],
+        summaries=[ChatSummaryAnswer.of(each, tags=dict(each.tags)) for each in found.values()],
         recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
         history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
         topics=ExportedTopic.list_of(topics.renewed(own.database, now_ms)),
-        telemetry=TelemetryAnswer.of(context_packs.telemetry(own.database)),
+        telemetry=context_packs.telemetry(own.database),
     )
 
 
-def _pack(pack: StoredPack, reason: str) -> PackAnswer:
-    return PackAnswer.of(
-        pack,
-        reason=reason,
-        build_ms=round(pack.build_ms, 1),
-        parts=_lines_of(pack.record, "parts"),
-        left_out=_lines_of(pack.record, "left_out"),
-    )
-
-
-def _lines_of(record: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    return [{name: value for name, value in line.items() if name != "hash"} for line in record.get(key, ())]
+def _line(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in line.items() if name != "hash"}

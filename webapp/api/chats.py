@@ -27,8 +27,7 @@ from webapp.api.values import (
     Text,
     Timestamp,
 )
-from webapp.core.lookups import chat_or_404
-from webapp.core.services import services
+from webapp.core.services import chat_or_404, services
 
 CHAT = "/chats/<id:chat_id>"
 
@@ -51,7 +50,7 @@ class ChatsAnswer(Listing[ChatSummary]):
     pagination: Pagination
 
 
-@endpoint("GET", "/chats", "Conversations", {400: "invalid_cursor"})
+@endpoint("GET", "/chats", "Conversations")
 def chats(query: ChatsQuery) -> ChatsAnswer:
     """The one used last first; with `q` those that have its words."""
     before = read_place(query.cursor)

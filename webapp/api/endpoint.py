@@ -28,7 +28,6 @@ from webapp.security.access import Permission, allow
 MAX_JSON_BYTES = 1_000_000
 PREFIX = "/api/v1"
 TURN = "/chats/<id:chat_id>/turns/<id:turn_id>"
-NO_CURSOR = ("cursor", "is not a cursor of this list")
 _CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 
 _NAMED = re.compile(r"<(?:id|uuid):([a-z]+)_id>")
@@ -83,6 +82,8 @@ def endpoint(
 
     def register(function: _Function) -> _Function:
         hints = get_type_hints(function)
+        named = _NAMED.findall(path)
+        missing = {404: f"{named[-1]}_not_found"} if named else {}  # persona_not_found for /personas/<id:…>
         declared = Endpoint(
             name=f"{function.__module__.rsplit('.', 1)[-1]}_{function.__name__}",
             method=method,
@@ -95,7 +96,7 @@ def endpoint(
             upload=upload,
             status=status,
             answers={status: media_types} if media_types else _answers(hints["return"], status),
-            problems={**_missing(path), **(problems or {})},
+            problems=missing | dict(problems or {}),
             permission=permission,
         )
         ENDPOINTS.append(declared)
@@ -114,12 +115,6 @@ def all_of(*groups: Mapping[int, str]) -> dict[int, str]:
         for status, codes in group.items():
             merged.setdefault(status, []).extend(codes.split(", "))
     return {status: ", ".join(dict.fromkeys(codes)) for status, codes in sorted(merged.items())}
-
-
-def _missing(path: str) -> dict[int, str]:
-    """The 404 of what an address names last: ``persona_not_found`` for /personas/<id:persona_id>."""
-    names = _NAMED.findall(path)
-    return {404: f"{names[-1]}_not_found"} if names else {}
 
 
 def _answers(annotation: Any, status: int) -> dict[int, type[BaseModel]]:
@@ -182,7 +177,7 @@ def read_place(cursor: str | None) -> tuple[int, int] | None:
         return None
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        raise invalid(400, "invalid_cursor", NO_CURSOR)
+        raise invalid(400, "invalid_cursor", ("cursor", "is not a cursor of this list"))
     return int(match[1]), int(match[2])
 
 
@@ -204,6 +199,18 @@ def check_parts(names: Iterable[str], file: str = "") -> None:
             raise invalid(422, "unknown_field", (name or "", "is not a part of this form"))
     if file and len(request.files.getlist(file)) > 1:
         raise invalid(422, f"invalid_{file}", (file, "is given more than once"))
+
+
+def read_part(name: str, most_bytes: int) -> bytes | None:
+    """A part of a multipart form, as a file or as a field; None where it is missing, 413 beyond the bound."""
+    file, content = request.files.get(name), None
+    if file is not None:
+        content = file.read(most_bytes + 1)
+    elif name in request.form:
+        content = request.form[name].encode()
+    if content is not None and len(content) > most_bytes:
+        raise Problem(413, "too_large", f"The part {name} is larger than {most_bytes // 1024} kB.")
+    return content
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pydantic import Field
 from store.core.errors import existing
 from store.frames import frames
 from store.sources import entities
-from store.sources.entities import Entity, Provenance
+from store.sources.entities import Entity, NamedBy, Provenance
 from webapp.api.endpoint import endpoint, refusing
 from webapp.api.values import (
     MAX_ID,
@@ -72,12 +72,6 @@ class AliasAnswer(Answer):
     name: str
 
 
-class NamedByAnswer(Answer):
-    import_id: int
-    kind: Literal["messages", "places"]
-    name: str = Field(description="Of the imported file.")
-
-
 class EntityAnswer(Answer):
     id: int
     kind: Literal["person", "place", "event", "thing"]
@@ -86,7 +80,7 @@ class EntityAnswer(Answer):
     frame_ids: list[int] = Field(validation_alias="frames", description="Frames that it was found on.")
     facts: int = Field(description="How many facts name it.")
     aliases: list[AliasAnswer] = Field(description="What was merged into it.")
-    imports: list[NamedByAnswer] = Field(description="Imported files that name it.")
+    imports: list[NamedBy] = Field(description="Imported files that name it.")
     origin: Literal["chat", "person", "import"] = Field(
         description="Who had it remembered; import: a person, of the names in a file."
     )

@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from flask import Flask, Response, current_app, request, stream_with_context
@@ -21,7 +21,7 @@ from assistant.core.errors import UnknownChat
 from assistant.core.records import DeltaEvent, FinalEvent, TurnEvent
 from assistant.turns.stored_turns import stored_turn
 from webapp.api.tool_calls import ToolCallAnswer
-from webapp.api.turns import EvidenceAnswer, scope_answer, turn_answer
+from webapp.api.turns import EvidenceAnswer, FailureAnswer, scope_answer, turn_answer
 from webapp.core.services import Services, is_disconnected
 from webapp.security import login
 
@@ -32,6 +32,9 @@ def event_body(chat_id: int, turn: int, seq: int, event: TurnEvent) -> dict[str,
     return {"v": VERSION, "chat_id": chat_id, "turn": turn, "seq": seq, **_content(event)}
 
 
+_AS_THEY_ARE = {DeltaEvent: "text", records.ShortenedEvent: "shortened", records.TextEvent: "block"}
+
+
 def _content(event: TurnEvent) -> dict[str, Any]:
     match event:
         case records.StatusEvent():
@@ -39,26 +42,17 @@ def _content(event: TurnEvent) -> dict[str, Any]:
         case records.EvidenceEvent():
             evidence = [EvidenceAnswer.of(item).model_dump() for item in event.evidence]
             return {"type": "evidence", "evidence": evidence, "scope": scope_answer(event.scope).model_dump()}
-        case DeltaEvent():
-            return {"type": "text", "part": event.part, "text": event.text}
-        case records.ShortenedEvent():
-            told = {"left_out": event.left_out, "shortened": event.shortened, "message": event.message}
-            return {"type": "shortened", **told}
-        case records.TextEvent():
-            return {"type": "block", "answer_md": event.answer_md}
         case records.ToolCallEvent():
             return {"type": "tool", "call": ToolCallAnswer.of(event.call).model_dump()}
         case records.ApprovalEvent():
-            return {
-                "type": "approve",
-                "approvals": [ToolCallAnswer.of(call).model_dump() for call in event.calls],
-            }
+            calls = [ToolCallAnswer.of(call).model_dump() for call in event.calls]
+            return {"type": "approve", "approvals": calls}
         case records.ErrorEvent():
-            error = event.error
-            return {"type": "error", "code": error.code, "message": error.message, "action": error.action}
+            return {"type": "error", **FailureAnswer.of(event.error).model_dump()}
         case FinalEvent():
             answer = None if event.result.error else turn_answer(event.result).model_dump()
             return {"type": "final", "status": event.result.status, "answer": answer}
+    return {"type": _AS_THEY_ARE[type(event)], **asdict(event)}
 
 
 # ---- following

@@ -11,10 +11,9 @@ from pydantic_core import PydanticCustomError
 
 from assistant.core.records import frame_url
 from store.frames import frames
-from store.frames.frames import FrameRow
 from store.frames.media import PREVIEW_TYPE
 from store.ocr import readings
-from store.ocr.readings import Line, Reading, Word
+from store.ocr.readings import Line, Word
 from store.search import query as search_query
 from store.search import snippet
 from store.timeline import segments
@@ -78,7 +77,9 @@ def picture(frame_id: int, query: PictureQuery) -> Response:
     if query.width is not None:
         tag, content = f"{frame.preview_sha256 or tag}-w{query.width}", media.preview(frame, query.width)
     elif query.crop is not None:
-        tag, content = f"{tag}-c{','.join(map(str, query.crop))}", _rectangle(frame, query.crop)
+        tag = f"{tag}-c{','.join(map(str, query.crop))}"
+        with refusing(ValueError, "invalid_crop", "crop", 400):
+            content = media.crop(frame, *query.crop)
     else:
         content, kind = media.exact(frame), frame.media_type
     if request.if_none_match.contains_weak(tag):
@@ -87,11 +88,6 @@ def picture(frame_id: int, query: PictureQuery) -> Response:
         response = Response(content, content_type=kind)
     response.set_etag(tag)
     return response
-
-
-def _rectangle(frame: FrameRow, crop: tuple[int, int, int, int]) -> bytes:
-    with refusing(ValueError, "invalid_crop", "crop", 400):
-        return services().media.crop(frame, *crop)
 
 
 # -- what surrounds it ----------------------------------------------------------------------
@@ -146,7 +142,11 @@ def context(frame_id: int) -> FrameContextAnswer:
     previous, following = frames.neighbours(database, frame)
     segment = segments.segment_of(database, frame)
     return FrameContextAnswer(
-        frame=FrameAnswer.of(frame, picture=_picture_state(frame), frame_url=frame_url(frame.id)),
+        frame=FrameAnswer.of(
+            frame,
+            picture=unavailable_reason(services().media, frame) or "present",
+            frame_url=frame_url(frame.id),
+        ),
         text=reading.text if reading else None,
         urls=readings.urls(database, frame_id),
         previous_frame_id=previous,
@@ -155,15 +155,6 @@ def context(frame_id: int) -> FrameContextAnswer:
         status=frame.status,
         reading_error=frame.reading_error,
     )
-
-
-def _picture_state(frame: FrameRow) -> Literal["present", "deleted", "missing", "altered", "retention"]:
-    match unavailable_reason(services().media, frame):
-        case "":
-            return "present"
-        case "missing" | "altered" | "retention" as reason:
-            return reason
-    return "deleted"
 
 
 # -- what it says: lines and words with their boxes, and where a search's words stand -------------
@@ -216,18 +207,16 @@ def text(frame_id: int, query: TextQuery) -> TextAnswer:
     """Lines and words in reading order; with `q` the words that the search would find are marked."""
     frame = frames.get(services().database, frame_id)
     reading = readings.current_reading(services().database, frame_id)
+    lines, spans = reading.lines if reading else (), list[tuple[int, int]]()
+    if reading and query.q and query.q.strip():
+        spans = snippet.spans(reading.text, search_query.parse(query.q))
     return TextAnswer(
         frame_id=frame_id,
         status=frame.status,
         engine=reading.engine if reading else None,
         language=reading.language if reading else None,
-        lines=[] if reading is None else _lines(reading, query.q or ""),
+        lines=[_line(line, [span for span in spans if _overlap(line, span)]) for line in lines],
     )
-
-
-def _lines(reading: Reading, searched: str) -> list[TextLineAnswer]:
-    spans = snippet.spans(reading.text, search_query.parse(searched)) if searched.strip() else []
-    return [_line(line, [span for span in spans if _overlap(line, span)]) for line in reading.lines]
 
 
 def _line(line: Line, spans: list[tuple[int, int]]) -> TextLineAnswer:

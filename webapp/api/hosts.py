@@ -13,13 +13,12 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from flask import g, request
+from flask import g
 from pydantic import Field, TypeAdapter
 
 from store.core import tombstones
 from store.frames import frames
 from store.frames.frames import MAX_CAPTURED_MS
-from store.privacy import rules as privacy
 from store.sources import hosts
 from store.sources.hosts import Host
 from store.spool import page_text
@@ -33,8 +32,8 @@ from store.spool.queue import (
     is_storable,
 )
 from store.timeline.gaps import LONGEST_RUN_MS
-from webapp.api.endpoint import check_parts, endpoint
-from webapp.api.privacy import RuleAnswer
+from webapp.api.endpoint import check_parts, endpoint, read_part
+from webapp.api.privacy import RuleAnswer, rules_in_force
 from webapp.api.values import MAX_ID, MAX_TEXT, Answer, Request, Seconds, Text, Timestamp
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
@@ -99,7 +98,9 @@ class StateAnswer(Answer):
 def state(body: StateRequest) -> StateAnswer:
     """For `recollect capture --server`, with the token of the host."""
     own = services()
-    rules, digest = _rules()
+    loaded = rules_in_force()  # without the built-in ones, which every host has
+    rules = HostRulesAnswer.of(loaded, rules=RuleAnswer.list_of(loaded.rules))
+    digest = hashlib.sha256(rules.model_dump_json().encode()).hexdigest()
     now_ms = own.clock()
     said = Host(
         g.key.id, g.key.name, str(body.instance), now_ms, now_ms - body.sent_at,
@@ -119,22 +120,10 @@ def state(body: StateRequest) -> StateAnswer:
         server_time=now_ms,
         deletion_id=through,
         deletion_name=name,
-        deletions=[
-            OrderAnswer.of(order, start_time=order.start_ms, end_time=order.end_ms) for order in deletions
-        ],
+        deletions=OrderAnswer.list_of(deletions),
         rules_sha256=digest,
         rules=None if digest == body.rules_sha256 else rules,
     )
-
-
-def _rules() -> tuple[HostRulesAnswer, str]:
-    """The rules in force but for the built-in ones, which every host has, and their digest."""
-    own = services()
-    loaded = privacy.load_rules(own.data_dir, own.settings.privacy)
-    if loaded.unreadable:
-        raise Problem(503, "rules_unreadable", loaded.unreadable, headers={"Retry-After": "60"})
-    rules = HostRulesAnswer.of(loaded, rules=RuleAnswer.list_of(loaded.rules))
-    return rules, hashlib.sha256(rules.model_dump_json().encode()).hexdigest()
 
 
 class EntryUpload(Request):
@@ -157,7 +146,7 @@ class EntryAnswer(Answer):
     "POST",
     "/hosts/entries",
     "Hand in an entry of a host's spool",
-    {409: "host_unknown", 413: "too_large", 422: "invalid_entry", 503: "spool_full"},
+    {409: "host_unknown", 422: "invalid_entry", 503: "spool_full"},
     upload=EntryUpload,
     status=202,
     permission=Permission.HOST,
@@ -169,10 +158,14 @@ def hand_in() -> EntryAnswer:
     if host is None:
         raise Problem(409, "host_unknown", "Say first how this host is (POST /hosts/state).")
     _note_skew(host)
+    try:
+        deletion_id = _ID.validate_python(_form("deletion_id", "0"))
+    except ValueError as error:
+        raise _refused("deletion_id", "must be the number of a deletion") from error
     with own.database.read() as connection:
         newest = tombstones.newest(connection)
         # Not what the host has carried out by now: these bytes may have been on their way since before.
-        done = hosts.reached(connection, _deletion_id(), _form("deletion_name", ""))
+        done = hosts.reached(connection, deletion_id, _form("deletion_name", ""))
     record = _of_host(_record(), host, done)
     if isinstance(record, LookReport):
         own.spool.put(record)
@@ -180,10 +173,10 @@ def hand_in() -> EntryAnswer:
     known = frames.outcome(own.database, record.capture_id)
     if known is not None and known.outcome != "failed":
         return EntryAnswer(status="known", deletion_id=newest)
-    image = _part("image", MAX_IMAGE_BYTES)
+    image = read_part("image", MAX_IMAGE_BYTES)
     if image is None or hashlib.sha256(image).hexdigest() != record.sha256:
         raise _refused("image", "is missing, or not the one that was captured (SHA-256)")
-    own.spool.put(record, image, _part("text", page_text.MAX_BYTES))
+    own.spool.put(record, image, read_part("text", page_text.MAX_BYTES))
     return EntryAnswer(status="queued", deletion_id=newest)
 
 
@@ -194,13 +187,6 @@ def _of_host(record: Capture | LookReport, host: Host, deletion_id: int) -> Capt
         return replace(record, host=host.name, monitor=monitor, host_deletion_id=deletion_id)
     runs = tuple(replace(run, monitor=f"{host.name}/{run.monitor}") for run in record.runs)
     return replace(record, host=host.name, runs=runs)
-
-
-def _deletion_id() -> int:
-    try:
-        return _ID.validate_python(_form("deletion_id", "0"))
-    except ValueError as error:
-        raise _refused("deletion_id", "must be the number of a deletion") from error
 
 
 def _note_skew(host: Host) -> None:
@@ -259,20 +245,10 @@ def _is_uuid(text: str) -> bool:
 
 
 def _form(name: str, default: str | None = None) -> str:
-    """A part that is text, as a form field or as a file."""
-    content = _part(name, MAX_RECORD_BYTES)
-    text = request.form.get(name) if content is None else content.decode("utf-8", "replace")
+    text = (read_part(name, MAX_RECORD_BYTES) or b"").decode("utf-8", "replace")
     if not text and default is None:
         raise _refused(name, "is missing")
     return text or default or ""
-
-
-def _part(name: str, most: int) -> bytes | None:
-    part = request.files.get(name)
-    content = None if part is None else part.read(most + 1)
-    if content is not None and len(content) > most:
-        raise Problem(413, "too_large", f"The part {name} is larger than {most // 1024} kB.")
-    return content
 
 
 def _refused(part: str, why: str) -> Problem:

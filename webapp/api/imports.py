@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from flask import request
 from pydantic import Field, StringConstraints, ValidationError
 
-from store.sources.imports import KINDS, Kind
+from store.sources.imports import Kind
 from webapp.api.endpoint import check_parts, endpoint, of_validation
 from webapp.api.values import Answer, Request, Zone
 from webapp.core import uploads
@@ -67,7 +67,11 @@ def _importer(kind: Kind, summary: str) -> None:
             detail = f"The file is larger than {megabytes} MB; `recollect import {kind} FILE` takes any size."
             raise Problem(413, "too_large", detail)
         check_parts(Upload.model_fields, file="file")
-        choices = _choices()
+        given = {name: value for name, value in request.form.items() if name != "csrf_token"}
+        try:
+            choices = _Fields.model_validate(given).model_dump()
+        except ValidationError as error:
+            raise of_validation(error, body=True) from error
         return ImportReceiptAnswer(**uploads.import_file(kind, uploads.uploaded_file(), **choices))
 
     upload.__name__ = kind
@@ -75,32 +79,12 @@ def _importer(kind: Kind, summary: str) -> None:
         "POST",
         f"/imports/{kind}",
         summary,
-        {
-            400: "invalid_timezone",
-            413: "too_large",
-            415: "unsupported_media_type",
-            422: "file_required, unknown_field, import_refused",
-            503: "import_too_long",
-        },
+        {422: "import_refused", 503: "import_too_long"},
         upload=Upload,
     )(upload)
 
 
-def _choices() -> dict[str, str]:
-    given = {name: value for name, value in request.form.items() if name != "csrf_token"}
-    try:
-        return _Fields.model_validate(given).model_dump()
-    except ValidationError as error:
-        raise of_validation(error, body=True) from error
-
-
-_SUMMARIES: dict[Kind, str] = {
-    "messages": "Import messages",
-    "calendar": "Import a calendar",
-    "location": "Import positions",
-    "places": "Import places",
-}
-
-
-for _kind in KINDS:
-    _importer(_kind, _SUMMARIES[_kind])
+_importer("messages", "Import messages")
+_importer("calendar", "Import a calendar")
+_importer("location", "Import positions")
+_importer("places", "Import places")

@@ -7,7 +7,6 @@ import os
 from typing import Annotated, Literal
 from uuid import UUID
 
-from flask import request
 from PIL import Image
 from pydantic import Field, StringConstraints, field_validator
 from pydantic_core import PydanticCustomError
@@ -16,11 +15,11 @@ from store.core.errors import existing
 from store.frames import frames
 from store.frames.frames import IngestOutcome
 from store.frames.media import decode
-from store.privacy import rules as privacy
 from store.privacy.rules import WindowFacts
 from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool, is_storable
 from store.timeline import ledger
-from webapp.api.endpoint import check_parts, endpoint, parse_json
+from webapp.api.endpoint import MAX_JSON_BYTES, check_parts, endpoint, parse_json, read_part
+from webapp.api.privacy import rules_in_force
 from webapp.api.values import Answer, Request, Seconds, Text
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
@@ -77,12 +76,7 @@ class IngestAnswer(Answer):
     "POST",
     "/ingest",
     "Hand in a picture",
-    {
-        413: "too_large",
-        415: "unsupported_media_type",
-        422: "image_required, invalid metadata",
-        503: "spool_full, rules_unreadable",
-    },
+    {415: "not_an_image", 503: "spool_full, rules_unreadable"},
     upload=Upload,
     status=202,
     permission=Permission.INGEST,
@@ -116,11 +110,7 @@ def ingest() -> IngestAnswer:
 
 
 def _metadata() -> Metadata:
-    """The `metadata` part, as a form field or as a file."""
-    content = request.form.get("metadata", "").encode()
-    part = request.files.get("metadata")
-    if part is not None:
-        content = part.read()
+    content = read_part("metadata", MAX_JSON_BYTES)
     if not content:
         raise invalid(422, "metadata_required", ("metadata", "is missing"))
     try:
@@ -132,12 +122,9 @@ def _metadata() -> Metadata:
 
 def _picture() -> tuple[bytes, str]:
     """The `image` part and what it is, decoded once so that nothing unreadable is queued."""
-    part = request.files.get("image")
-    if part is None:
+    content = read_part("image", MAX_IMAGE_BYTES)
+    if content is None:
         raise invalid(422, "image_required", ("image", "is missing"))
-    content = part.read(MAX_IMAGE_BYTES + 1)
-    if len(content) > MAX_IMAGE_BYTES:
-        raise Problem(413, "too_large", "The picture is larger than 25 MB.")
     try:
         with Image.open(io.BytesIO(content), formats=list(_FORMATS)) as image:
             if image.width * image.height > MAX_PIXELS:
@@ -158,14 +145,12 @@ def _is_excluded(capture: Capture) -> bool:
 
     A window that nobody names is kept here: the machine that captured it has rules of its own.
     """
-    own = services()
-    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    if rules.unreadable:
-        raise Problem(503, "rules_unreadable", rules.unreadable, headers={"Retry-After": "60"})
-    decision = rules.decide(WindowFacts(capture.app_name, capture.window_name, capture.browser_url))
+    decision = rules_in_force().decide(
+        WindowFacts(capture.app_name, capture.window_name, capture.browser_url)
+    )
     if decision.action == "keep" or decision.reason in ("unknown_window", "unknown_address"):
         return False
-    with own.database.write() as connection:
+    with services().database.write() as connection:
         ledger.record_skipped(connection, capture, "excluded", decision.reason)
     return True
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import AliasPath, Field, model_validator
@@ -16,17 +14,16 @@ from store.chats import records
 from store.chats.records import Anchor
 from store.core.errors import NotFound
 from store.frames import frames
-from store.memory import insights, search
+from store.memory import insights
 from store.memory.insights import Insight, InsightFilter
-from webapp.api.endpoint import NO_CURSOR, all_of, cut_page, endpoint, read_place
+from webapp.api.endpoint import all_of, cut_page, endpoint, read_place
 from webapp.api.questions import (
     MODEL_PROBLEMS,
-    Note,
+    MannerRequest,
     Prompt,
     Question,
     RunningAnswer,
     failure_problem,
-    manner,
     start_turn,
     wait_for_turn,
 )
@@ -42,13 +39,10 @@ from webapp.api.values import (
     QueryInt,
     QuerySeconds,
     Ranged,
-    Request,
     Seconds,
     Text,
     Timestamp,
-    Zone,
 )
-from webapp.core.errors import invalid
 from webapp.core.services import services
 
 INSIGHT = "/insights/<id:insight_id>"
@@ -89,8 +83,6 @@ def insight_answer(insight: Insight) -> InsightAnswer:
 
 # -- listed, told, asked about ------------------------------------------------------
 
-_FOUND_CURSOR = re.compile(r"q-([0-9]{1,6})", re.ASCII)
-
 
 class InsightsPagination(Pagination):
     total: int = Field(description="How many there are in all, at this moment.")
@@ -101,7 +93,6 @@ class InsightsAnswer(Listing[InsightSummary]):
 
 
 class InsightsQuery(Ranged):
-    q: Text = Field("", description="Words or meaning; those that fit best come first then. Blank: all.")
     frame_id: QueryId | None = Field(None, description="Only those of this frame.")
     start_time: QuerySeconds | None = Field(None, description="Only those that reach into this range.")
     end_time: QuerySeconds | None = None
@@ -109,20 +100,6 @@ class InsightsQuery(Ranged):
     all_versions: QueryBool = Field(False, description="Also versions that are not current.")
     limit: Annotated[QueryInt, Field(ge=1, le=200)] = 50
     cursor: Text | None = Field(None, description="`next_cursor` of the page before.")
-
-    @model_validator(mode="after")
-    def _finds_current(self) -> Self:
-        if self.q.strip() and self.all_versions:
-            raise PydanticCustomError("invalid_request", "q finds current versions only")
-        return self
-
-
-class MannerRequest(Request):
-    timezone: Zone = Field(description="IANA name; local times are told in it.")
-    system_prompt: Prompt | None = Field(None, description="As whom it is told, in place of a persona.")
-    persona_id: Id | None = Field(None, description="Who tells it; the active persona when missing.")
-    style_note: Note = Field("", description="Put under persona or prompt after an empty line.")
-    model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
 
 
 class InsightRequest(MannerRequest, Ranged):
@@ -140,41 +117,24 @@ class InsightRequest(MannerRequest, Ranged):
         return self
 
 
-@endpoint("GET", "/insights", "Insights", {400: "invalid_time, invalid_time_range, invalid_cursor"})
+@endpoint("GET", "/insights", "Insights")
 def all_insights(query: InsightsQuery) -> InsightsAnswer:
-    """The current ones, of the latest time first, or those that `q` finds."""
+    """The current ones, of the latest time first; `GET /memory/search` finds them by words and meaning."""
+    own = services()
     anchored = query.start_time, query.end_time, query.frame_id
     chosen = InsightFilter(*anchored, query.persona_id, query.all_versions)
-    shown, next_cursor, total = (_found if query.q.strip() else _listed)(query, chosen)
+    page = insights.list_insights(own.database, chosen, query.limit + 1, read_place(query.cursor))
+    shown, following = cut_page(page, query.limit, lambda one: f"{one.anchor.start_ms}-{one.id}")
+    total = insights.count(own.database, chosen)
     return InsightsAnswer(
         data=InsightSummary.list_of(shown),
-        pagination=InsightsPagination(limit=query.limit, next_cursor=next_cursor, total=total),
+        pagination=InsightsPagination(limit=query.limit, next_cursor=following, total=total),
     )
-
-
-def _listed(query: InsightsQuery, chosen: InsightFilter) -> tuple[Sequence[Insight], str | None, int]:
-    """A page by time, the cursor of the next one, and how many there are."""
-    page = insights.list_insights(services().database, chosen, query.limit + 1, read_place(query.cursor))
-    shown = cut_page(page, query.limit, lambda insight: f"{insight.anchor.start_ms}-{insight.id}")
-    return *shown, insights.count(services().database, chosen)
-
-
-def _found(query: InsightsQuery, chosen: InsightFilter) -> tuple[Sequence[Insight], str | None, int]:
-    """The same of what is found: a cursor is ``q-`` and a place in the order."""
-    match = _FOUND_CURSOR.fullmatch(query.cursor or "q-0")
-    if match is None:
-        raise invalid(400, "invalid_cursor", NO_CURSOR)
-    first = int(match[1])
-    asking = services().embedder.asked(query.q)
-    hits = search.search_insights(services().database, asking, chosen, limit=query.limit, offset=first)
-    after = first + query.limit
-    return hits.insights, f"q-{after}" if after < hits.total else None, hits.total
 
 
 _GENERATE_PROBLEMS = all_of(
     MODEL_PROBLEMS,
     {
-        400: "invalid_time, invalid_time_range, invalid_timezone",
         404: "frame_not_found, persona_not_found",
         422: "invalid_anchor, model_not_found",
         503: "too_many_turns",
@@ -182,19 +142,18 @@ _GENERATE_PROBLEMS = all_of(
 )
 
 
-@endpoint(
-    "POST",
-    "/insights",
-    "Tell what a frame or a moment was about",
-    _GENERATE_PROBLEMS,
-    status=201,
-)
+@endpoint("POST", "/insights", "Tell what a frame or a moment was about", _GENERATE_PROBLEMS, status=201)
 def generate(body: InsightRequest) -> InsightAnswer | RunningAnswer:
     """Becomes the current version; earlier ones stay. 202 when a tool call waits for a person: then the
     turn's own address tells how it goes on.
     """
     own = services()
-    asked = anchor_facts.request(_anchor(body), now_ms=own.clock(), **manner(body))
+    if body.frame_id is not None:
+        frame = frames.get(own.database, body.frame_id)
+        anchor = records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    else:
+        anchor = Anchor("moment", body.start_time or 0, body.end_time or 0)  # both are there: validated
+    asked = anchor_facts.request(anchor, now_ms=own.clock(), **body.manner)
     result = wait_for_turn(start_turn(asked))
     if isinstance(result, RunningAnswer):
         return result
@@ -245,18 +204,7 @@ def chat(insight_id: int, body: InsightChatRequest) -> TurnAnswer | RunningAnswe
         now_ms=services().clock(),
         chat_id=insight.chat_id,
         amend=body.amend,
-        **manner(body),
+        **body.manner,
     )
     result = wait_for_turn(start_turn(request))
     return result if isinstance(result, RunningAnswer) else turn_answer(result)
-
-
-# -- support ------------------------------------------------------------------------------
-
-
-def _anchor(body: InsightRequest) -> Anchor:
-    if body.frame_id is not None:
-        frame = frames.get(services().database, body.frame_id)
-        return records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
-    assert body.start_time is not None and body.end_time is not None  # validated
-    return Anchor("moment", body.start_time, body.end_time)

@@ -1,21 +1,25 @@
-"""Memory: what was done, learned and asked, by words or meaning, and around one moment."""
+"""Memory: what was done, learned and asked, by words or meaning, around one moment, and day by day."""
 
 from __future__ import annotations
 
 import time
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasPath, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from store.memory import observations
+from store.core.errors import existing
+from store.frames.frames import captured_ms_of
+from store.memory import daily_hours, daily_summaries, observations
 from store.memory import search as memory
 from store.memory import timeline as memory_timeline
 from store.memory.chat_summaries import ChatSummary
+from store.memory.daily_summaries import DailySummary
 from store.memory.documents import SessionSummary
 from store.memory.entries import ENTRY_TYPES, MEMORY_WINDOW_DAYS, EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
-from store.memory.observations import Observation
+from store.memory.observations import HOUR_MS, Fact, Observation
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from webapp.api.endpoint import endpoint, refusing
 from webapp.api.values import (
@@ -33,13 +37,6 @@ from webapp.core.errors import Problem
 from webapp.core.services import services
 
 
-class ObservedFactAnswer(Answer):
-    """A line; with a frame it stood there word for word, without one a person wrote it."""
-
-    text: str
-    frame_id: int | None
-
-
 class ObservationAnswer(SpanAnswer):
     id: int
     minutes: Minutes = Field(validation_alias="active_ms", description="The time really spent there.")
@@ -48,7 +45,7 @@ class ObservationAnswer(SpanAnswer):
     project: str | None
     title: str
     narrative: str
-    facts: list[ObservedFactAnswer]
+    facts: list[Fact]
     concepts: list[str]
     files: list[str]
     urls: list[str]
@@ -73,7 +70,7 @@ class SessionAnswer(SummaryAnswer, SpanAnswer):
 
     id: int
     project: str | None
-    evidence: list[ObservedFactAnswer]
+    evidence: list[Fact]
 
 
 class PromptAnswer(Answer):
@@ -182,12 +179,7 @@ class MemorySearchAnswer(Answer):
     search: MemoryHowAnswer
 
 
-@endpoint(
-    "GET",
-    "/memory/search",
-    "Find what was done, learned and asked",
-    {400: "invalid_time, invalid_time_range, invalid_types"},
-)
+@endpoint("GET", "/memory/search", "Find what was done, learned and asked")
 def search(query: MemorySearchQuery) -> MemorySearchAnswer:
     """Best first: by meaning where there is an embedder, else by words with the reason."""
     began = time.perf_counter()
@@ -252,12 +244,7 @@ class MemoryTimelineAnswer(Answer):
     data: list[EntryAnswer]
 
 
-@endpoint(
-    "GET",
-    "/memory/timeline",
-    "What lies around one moment",
-    {400: "invalid_anchor, invalid_depth_before, invalid_depth_after", 404: "anchor_not_found"},
-)
+@endpoint("GET", "/memory/timeline", "What lies around one moment", {404: "anchor_not_found"})
 def timeline(query: MemoryTimelineQuery) -> MemoryTimelineAnswer:
     """Observations, sessions and prompts mixed, the anchor marked."""
     try:
@@ -279,3 +266,60 @@ def timeline(query: MemoryTimelineQuery) -> MemoryTimelineAnswer:
             for entry in surroundings.entries
         ],
     )
+
+
+# -- summaries of days: one per local day, hour by hour, with the frames and lines that show it --
+
+NO_DAY = {404: "day_not_found"}
+
+
+class DaySummaryAnswer(SpanAnswer):
+    day: str = Field(description="The local date, such as 2026-11-20.")
+    timezone: str = Field(validation_alias="zone", description="The IANA zone that the day was counted by.")
+    text: str
+    source: Literal["rule", "model"]
+    updated_at: Timestamp
+
+
+class DayEvidenceAnswer(Answer):
+    frame_id: int
+    timestamp: Annotated[Timestamp, BeforeValidator(captured_ms_of)] = Field(validation_alias="frame_id")
+    quote: str = Field(
+        validation_alias="text",
+        description="A line that stands on the frame; blank where the frame as such shows it.",
+    )
+    frame_url: Annotated[str, BeforeValidator("/frames/{}".format)] = Field(validation_alias="frame_id")
+
+
+class PointAnswer(Answer):
+    timestamp: Timestamp = Field(validation_alias="at_ms")
+    text: str
+    evidence: list[DayEvidenceAnswer] = Field(validation_alias="quotes")
+
+
+class HourAnswer(SpanAnswer):
+    source: Literal["none", "rule", "model"] = Field(
+        description="`none` is a placeholder: nothing was captured."
+    )
+    points: list[PointAnswer]
+    model_error: str | None = Field(description="Why a chat model did not tell it yet; it is asked again.")
+
+
+class DayAnswer(DaySummaryAnswer):
+    hours: list[HourAnswer]
+    settled: bool = Field(description="False while something of the day is still to be told.")
+
+
+@endpoint("GET", "/days/<day:on>", "One day", NO_DAY)
+def one_day(on: date) -> DayAnswer:
+    """Its text, and its hours point by point with what shows them."""
+    day, database, now_ms = day_or_404(on), services().database, services().clock()
+    with database.read() as connection:
+        hours = daily_hours.between(database, day.start_ms, day.end_ms, now_ms)
+        is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, now_ms)
+    told = [HourAnswer.of(hour, end_time=hour.start_ms + HOUR_MS) for hour in hours]
+    return DayAnswer.of(day, hours=told, settled=is_settled)
+
+
+def day_or_404(on: date) -> DailySummary:
+    return existing(daily_summaries.of_day(services().database, on), "day", on.isoformat())

@@ -26,7 +26,7 @@ _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
 }
 _REFERENCE = "#/components/schemas/{model}"
 _EVERYWHERE = {
-    400: "bad_request, unknown_parameter, duplicate_parameter",
+    400: "bad_request, unknown_parameter, duplicate_parameter, invalid_<parameter>, <parameter>_required",
     403: "wrong_host, cross_site, csrf_token_required, token_not_enough",
     429: "too_many_wrong_keys",
     503: "store_busy, deadline_exceeded, database_damaged",
@@ -36,6 +36,11 @@ _WITH_BODY = {
     413: "too_large",
     415: "unsupported_media_type",
     422: "unknown_field, invalid_<field>, <field>_required",
+}
+_OF_FIELDS = {
+    "end_time": "invalid_time, invalid_time_range",
+    "timezone": "invalid_timezone",
+    "cursor": "invalid_cursor",
 }
 _PART_TYPES = {
     "image": "image/webp, image/png, image/jpeg",
@@ -172,6 +177,9 @@ def _problems(route: Endpoint) -> dict[int, str]:
         groups.append({401: "unauthorized"})
     if route.body is not None or route.upload is not None:
         groups.append(_WITH_BODY)
+    received = [model for model in (route.query, route.body, route.upload) if model is not None]
+    fields = {name for model in received for name in model.model_fields}
+    groups += [{400: codes} for name, codes in _OF_FIELDS.items() if name in fields]
     return all_of(*groups, route.problems)
 
 

@@ -18,6 +18,8 @@ from webapp.core.services import services
 from webapp.ops import health as app_health
 from webapp.security.access import Permission
 
+PartName = Literal["capture", "ingest", "index", "meaning", "storage", "model", "canary"]
+
 
 class HealthPartAnswer(Answer):
     """One fact with its verdict; `why` and `action` are sentences, empty when nothing is wrong."""
@@ -28,16 +30,6 @@ class HealthPartAnswer(Answer):
     action: str
 
 
-class HealthPartsAnswer(Answer):
-    capture: HealthPartAnswer
-    ingest: HealthPartAnswer
-    index: HealthPartAnswer
-    meaning: HealthPartAnswer
-    storage: HealthPartAnswer
-    model: HealthPartAnswer
-    canary: HealthPartAnswer
-
-
 class StateAnswer(Answer):
     """All that is told without credentials."""
 
@@ -46,7 +38,7 @@ class StateAnswer(Answer):
 
 class FullHealthAnswer(StateAnswer):
     checked_at: Timestamp
-    parts: HealthPartsAnswer
+    parts: dict[PartName, HealthPartAnswer]
 
 
 class HealthAnswer(RootModel[FullHealthAnswer | StateAnswer]):
@@ -57,20 +49,14 @@ class UnhealthyAnswer(HealthAnswer):
     http_status: ClassVar[int] = 503
 
 
-@endpoint(
-    "GET",
-    "/health",
-    "Is it recording, reading and finding",
-    permission=Permission.PUBLIC,
-)
+@endpoint("GET", "/health", "Is it recording, reading and finding", permission=Permission.PUBLIC)
 def health() -> HealthAnswer | UnhealthyAnswer:
     """200 while healthy or degraded, 503 when something does not work. Without a token: the state only."""
     health = app_health.check(services())
     answer = UnhealthyAnswer if health.status == "unhealthy" else HealthAnswer
     if not g.signed_in:
         return answer(StateAnswer.of(health))
-    parts = {part.name: HealthPartAnswer.of(part) for part in health.parts}
-    return answer(FullHealthAnswer.of(health, parts=HealthPartsAnswer(**parts)))
+    return answer(FullHealthAnswer.of(health, parts={part.name: part for part in health.parts}))
 
 
 class StatsAnswer(Answer):

@@ -1,4 +1,4 @@
-"""Who speaks: personas with every version of what they said, and what each model is told first."""
+"""Who speaks: personas with every version of what they said, models, and what each is told first."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from engines.chat.protocol import Abilities
 from store.chats import personas, prompts
 from store.chats.personas import MAX_NAME_CHARS, MAX_PROMPT_CHARS, Persona, PersonaText
 from webapp.api.endpoint import endpoint
@@ -131,3 +132,31 @@ def delete(model_id: str) -> SystemPromptAnswer:
 def _save(model_id: str, content: str) -> SystemPromptAnswer:
     saved = prompts.save(services().database, model_id, content, services().clock(), saved_by="program")
     return SystemPromptAnswer(model_id=model_id, system_prompt=saved.content or None if saved else None)
+
+
+# -- the models that can be asked; no answer ever holds a key -----------------------------------
+
+
+class ModelAnswer(Answer):
+    """A model that can be asked. Its key is never shown, only whether there is one."""
+
+    name: str
+    model: str
+    base_url: str
+    local: bool = Field(description="Its endpoint is on this machine, so nothing is sent out.")
+    has_key: bool
+    context_tokens: int
+    is_default: bool
+    host: str = Field(description="Whom text is sent to; empty for `extractive`.")
+    supports_vision: bool
+    supports_tools: bool
+    supports_json_schema: bool
+    tool_format: str
+    chosen: Abilities = Field(description="What was set; it overrules what was found out.")
+    found: Abilities = Field(description="What was found out so far.")
+
+
+@endpoint("GET", "/models", "Models that can be asked")
+def models() -> Listing[ModelAnswer]:
+    """`extractive` is built in: it quotes the screen and needs no endpoint."""
+    return Listing(data=ModelAnswer.list_of(services().chat_models.describe()))

@@ -13,7 +13,7 @@ from store.deletion.request import Request as DeletionRequest
 from store.deletion.request import recorded
 from store.frames import frames
 from store.privacy import rules as privacy
-from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, validate
+from store.privacy.rules import OwnChoices, Rule, RuleInvalid, RuleSet, WindowFacts, validate
 from store.sources import hosts
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Ranged, Request, Seconds, SpanAnswer, Text, Timestamp
@@ -49,37 +49,6 @@ class DeleteRequest(Ranged):
     dry_run: bool = Field(False, description="Count what would go; delete nothing.")
 
 
-class CountsAnswer(Answer):
-    """How much goes, or went."""
-
-    frames: int
-    pictures: int
-    index_rows: int
-    readings: int
-    vectors: int = Field(description="Of meaning.")
-    embedding_queue: int = Field(description="Frames that waited for their vectors.")
-    pins: int = Field(description="Pinned frames; a pin does not stop a deletion that is asked for.")
-    urls: int
-    page_texts: int
-    segments: int
-    apps: int
-    quotes: int = Field(description="Evidence cited in conversations.")
-    looked_at: int = Field(description="Evidence found for answers that do not cite it.")
-    answers: int = Field(description="Answers that rested on it.")
-    insights: int = Field(description="Insights of it, or made with it.")
-    chat_summaries: int = Field(description="Summaries of chats that may tell of it.")
-    sent: int = Field(description="Texts of requests to a model that may show it.")
-    measured: int = Field(description="Answers that lost the durations they were judged by.")
-    tool_calls: int = Field(description="Tool calls of chats whose result may show it.")
-    memory: int = Field(description="Observations and session summaries made of it.")
-    summaries: int = Field(description="Summaries of days that may show it.")
-    knowledge: int = Field(description="Facts and entities that were learned from it.")
-    tags: int = Field(description="Tags of frames.")
-    captures: int = Field(description="Capture ids that will not be stored again.")
-    spool: int = Field(description="Captures that waited in the spool.")
-    copies: int = Field(description="Backups and copies of the database that may have held it.")
-
-
 class VerificationAnswer(Answer):
     ok: bool
     left: list[str] = Field(description="What a search afterwards still found, as sentences.")
@@ -109,7 +78,7 @@ class OnlyFrontAnswer(Answer):
 class ReceiptAnswer(SpanAnswer):
     dry_run: bool
     app_name: str | None
-    counts: CountsAnswer
+    counts: receipts.Counts
     bytes: int = Field(description="Bytes freed; for a dry run the size of the pictures.")
     deleted_at: Timestamp | None
     verification: VerificationAnswer | None = Field(description="Null for a dry run.")
@@ -117,7 +86,7 @@ class ReceiptAnswer(SpanAnswer):
     hosts: list[HostReceiptAnswer] = Field([], description="Other machines, with those still to answer.")
 
 
-@endpoint("POST", "/delete", "Delete a range of time", {400: "invalid_time, invalid_time_range"})
+@endpoint("POST", "/delete", "Delete a range of time")
 def delete(body: DeleteRequest) -> ReceiptAnswer:
     """Rows, index, readings, pictures, segments, spool and quotes in chats, then a check of it."""
     own = services()
@@ -193,20 +162,13 @@ class RulesAnswer(Answer):
 @endpoint("GET", "/privacy/rules", "The rules in force", {503: "rules_unreadable"})
 def rules() -> RulesAnswer:
     """503 `rules_unreadable` when the file cannot be used; then nothing at all is recorded."""
-    own = services()
-    try:
-        chosen = privacy.own_choices(own.data_dir).rules
-    except (RuleInvalid, OSError, ValueError) as error:
-        raise _unreadable(str(error)) from error
-    settings = own.settings.privacy
-    loaded = privacy.load_rules(own.data_dir, settings)
-    if loaded.unreadable:
-        raise _unreadable(loaded.unreadable)
+    own, loaded = services(), rules_in_force()
+    chosen = privacy.own_choices(own.data_dir).rules
     return RulesAnswer(
         rules=RuleAnswer.list_of(chosen),
         defaults=loaded.defaults,
         mask_maybe_private=loaded.mask_maybe_private,
-        configured=RuleAnswer.list_of(validate(settings.exclude)),
+        configured=RuleAnswer.list_of(validate(own.settings.privacy.exclude)),
         builtin=RuleAnswer.list_of(rule for rule in loaded.all_rules() if rule.builtin),
         left_out=left_out_words(own.database, own.data_dir, loaded.rules, own.clock()),
         recorded_frames=recorded(own.database, chosen),
@@ -232,8 +194,8 @@ def _validated(bodies: list[RuleBody]) -> tuple[Rule, ...]:
 
 def _require_in_force(asked: tuple[Rule, ...]) -> None:
     """Refuse rules that let the windows they fit be stored; whether they drop or mask is the same here."""
-    loaded = privacy.load_rules(services().data_dir, services().settings.privacy).all_rules()
-    fitting = {dataclasses.replace(rule, action="drop", builtin=False) for rule in loaded}
+    loaded = privacy.load_rules(services().data_dir, services().settings.privacy)
+    fitting = {dataclasses.replace(rule, action="drop", builtin=False) for rule in loaded.all_rules()}
     errors = [
         (f"rules.{index}", "not in force; save it first")
         for index, rule in enumerate(asked)
@@ -243,10 +205,13 @@ def _require_in_force(asked: tuple[Rule, ...]) -> None:
         raise invalid(422, "invalid_rule", *errors)
 
 
-def _unreadable(reason: str) -> Problem:
-    return Problem(
-        503, "rules_unreadable", f"The privacy rules cannot be read, so nothing is recorded: {reason}"
-    )
+def rules_in_force() -> RuleSet:
+    """Every rule. Raises 503 where they cannot be read: nothing at all is recorded then."""
+    loaded = privacy.load_rules(services().data_dir, services().settings.privacy)
+    if loaded.unreadable:
+        detail = f"The privacy rules cannot be read, so nothing is recorded: {loaded.unreadable}"
+        raise Problem(503, "rules_unreadable", detail, headers={"Retry-After": "60"})
+    return loaded
 
 
 class WindowBody(Request):

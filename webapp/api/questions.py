@@ -37,8 +37,7 @@ from webapp.api.tool_calls import WaitingCall
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Zone
 from webapp.core.errors import Problem
-from webapp.core.lookups import turn_or_404
-from webapp.core.services import Services, services
+from webapp.core.services import Services, services, turn_or_404
 from webapp.security import login
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS)]
@@ -56,7 +55,25 @@ class FiltersBody(Request):
     host: Text | None = Field(default=None, description="Name of another machine, exactly.")
 
 
-class ChatRequest(Ranged):
+class MannerRequest(Request):
+    """In which zone, by which model and as whom a turn is told."""
+
+    timezone: Zone = Field(description="IANA name; local times are told in it.")
+    system_prompt: Prompt | None = Field(
+        None, description="As whom the model speaks in this turn; the rules after it hold all the same."
+    )
+    persona_id: Id | None = Field(None, description="Who speaks; the active persona when missing.")
+    style_note: Note = Field(
+        "", description="Put under the persona or system prompt after an empty line, for this turn alone."
+    )
+    model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
+
+    @property
+    def manner(self) -> dict[str, Any]:
+        return self.model_dump(include=set(MannerRequest.model_fields))
+
+
+class ChatRequest(MannerRequest, Ranged):
     message: Question
     start_time: Seconds | None = Field(
         None,
@@ -64,7 +81,6 @@ class ChatRequest(Ranged):
         "time is about everything that is remembered.",
     )
     end_time: Seconds | None = Field(None, description="End of the range, not included; now when missing.")
-    timezone: Zone = Field(description="IANA name; local times are told in it.")
     mode: Literal["auto", "evidence", "agent"] = Field(
         "auto",
         description="`auto` looks up what fits, then goes as far as the model can. `evidence` is one bounded "
@@ -72,16 +88,6 @@ class ChatRequest(Ranged):
     )
     filters: FiltersBody = Field(default_factory=FiltersBody)
     chat_id: Id | None = Field(None, description="Continues this chat.")
-    system_prompt: Prompt | None = Field(
-        None, description="As whom the model speaks in this turn; the rules after it hold all the same."
-    )
-    persona_id: Id | None = Field(
-        None, description="Who speaks in this turn; in a new chat the active persona when missing."
-    )
-    style_note: Note = Field(
-        "", description="Put under the persona or system prompt after an empty line, for this turn alone."
-    )
-    model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
     attachments: Annotated[list[Id], Field(max_length=MAX_FILES)] = Field(
         default_factory=list,
         description="Ids from POST /attachments. Text goes with the question, clipped; images only to a "
@@ -120,7 +126,6 @@ MODEL_PROBLEMS = {
     504: "model_timeout",
 }
 _ASK_PROBLEMS = {
-    400: "invalid_time, invalid_time_range, invalid_timezone",
     404: "chat_not_found, persona_not_found",
     422: "time_range_required, mode_unavailable, model_not_found, model_required, not_an_insight, "
     "attachment_not_found, attachment_refused",
@@ -129,12 +134,7 @@ _ASK_PROBLEMS = {
 _STATUS_OF = {code: status for status, codes in MODEL_PROBLEMS.items() for code in codes.split(", ")}
 
 
-@endpoint(
-    "POST",
-    "/chat",
-    "Ask about what was on the screen",
-    all_of(MODEL_PROBLEMS, _ASK_PROBLEMS),
-)
+@endpoint("POST", "/chat", "Ask about what was on the screen", all_of(MODEL_PROBLEMS, _ASK_PROBLEMS))
 def chat(body: ChatRequest) -> TurnAnswer | RunningAnswer:
     """The whole answer; every cited frame is one that this turn looked at.
 
@@ -168,15 +168,10 @@ def start_question(body: ChatRequest, **window: Any) -> LiveTurn:
         filters=TurnFilters(**body.filters.model_dump()),
         attachments=tuple(body.attachments),
         **body.model_dump(include={"message", "chat_id", "mode", "amend", "frame_id", "pictures"}),
-        **manner(body),
+        **body.manner,
         **window,
     )
     return start_turn(request)
-
-
-def manner(body: Request) -> dict[str, Any]:
-    """Of a request of the API: in which zone, by which model and as whom a turn is told."""
-    return body.model_dump(include={"timezone", "model", "system_prompt", "persona_id", "style_note"})
 
 
 def start_turn(request: TurnRequest) -> LiveTurn:

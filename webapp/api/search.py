@@ -10,10 +10,9 @@ from pydantic_core import PydanticCustomError
 
 from assistant.core.records import frame_url
 from store.search import search as frames_search
-from store.search import suggestions
 from store.search.filters import Filters
 from store.search.hits import BadCursor
-from store.search.search import Page
+from store.search.search import NearGroup, Page
 from webapp.api.endpoint import endpoint, refusing
 from webapp.api.timeline import range_ms
 from webapp.api.values import Answer, Pagination, QueryBool, QueryInt, RangeQuery, SeenAnswer, Text, Timestamp
@@ -38,10 +37,6 @@ class SearchQuery(RangeQuery):
     offset: Annotated[QueryInt, Field(ge=0, le=frames_search.MAX_OFFSET)] = 0
     fold: QueryBool = Field(
         False, description="One row for a run of look-alike frames; totals stay those of frames."
-    )
-    suggest: QueryBool = Field(
-        False,
-        description="Where no frame has the words, say what would: as costly as a few searches.",
     )
 
     @model_validator(mode="after")
@@ -74,13 +69,6 @@ class PaginationAnswer(Pagination):
     total_is_exact: bool
 
 
-class NearAnswer(Answer):
-    """The frames near in meaning that have not the words: they follow those that have."""
-
-    total: int
-    total_is_exact: bool
-
-
 class HowAnswer(Answer):
     """How the hits were found, and up to when every frame has been read."""
 
@@ -98,42 +86,16 @@ class HowAnswer(Answer):
     )
 
 
-class SpellingAnswer(Answer):
-    q: str = Field(validation_alias="text")
-    total: int
-    without_filters: bool = Field(description="Nothing under the same filters: over everything instead.")
-
-
-class WideningAnswer(Answer):
-    """The same `q` without some filters; `time` is the range."""
-
-    without: list[Literal["app_name", "window_name", "browser_url", "monitor", "focused", "host", "time"]]
-    total: int
-
-
-class SuggestionsAnswer(Answer):
-    """What would find something; every total is what it would give now."""
-
-    spellings: list[SpellingAnswer]
-    widenings: list[WideningAnswer]
-
-
 class SearchAnswer(Answer):
     data: list[HitAnswer]
     pagination: PaginationAnswer
-    near: NearAnswer
-    search: HowAnswer
-    suggestions: SuggestionsAnswer | None = Field(
-        None, description="With `suggest`, where no frame has the words."
+    near: NearGroup = Field(
+        description="The frames near in meaning that have not the words: they follow those that have."
     )
+    search: HowAnswer
 
 
-@endpoint(
-    "GET",
-    "/search",
-    "Find frames",
-    {400: "start_time_required, invalid_time, invalid_time_range, invalid_cursor"},
-)
+@endpoint("GET", "/search", "Find frames")
 def search(query: SearchQuery) -> SearchAnswer:
     """Every frame once: by words, by relevance or by time, then by meaning; each with a piece of its text."""
     began = time.perf_counter()
@@ -151,18 +113,13 @@ def search(query: SearchQuery) -> SearchAnswer:
             **query.model_dump(include={"mode", "order", "limit", "cursor", "offset", "fold"}),
             meaning=services().embedder.asked(query.q, mode=query.mode),
         )
-    answer = search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
-    if query.suggest and not page.total and query.cursor is None:
-        found = suggestions.suggest(services().database, query.q, filters)
-        return answer.model_copy(update={"suggestions": SuggestionsAnswer.of(found)})
-    return answer
+    return search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
 
 
 def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
     return SearchAnswer(
         data=[HitAnswer.of(hit, frame_url=frame_url(hit.frame_id)) for hit in page.hits],
         pagination=PaginationAnswer.of(page, limit=limit),
-        near=NearAnswer.of(page.near),
-        suggestions=None,
+        near=page.near,
         search=HowAnswer.of(page, duration_ms=round(duration_ms, 3)),
     )

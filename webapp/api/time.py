@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from assistant.language.time_phrases import Calendar, Found, Refusal, in_field, in_message, widened
+from assistant.language.time_phrases import Calendar, Found, Refusal, in_message, widened
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, QueryBool, QueryInt, QuerySeconds, Request, SpanAnswer, Text, Zone
+from webapp.api.values import Answer, QuerySeconds, Request, SpanAnswer, Text, Zone
 from webapp.core.services import services
 
 
 class TimeQuery(Request):
-    text: Text = Field(description="A question, or with `whole` a phrase.")
+    text: Text = Field(description="A question.")
     timezone: Zone = Field(description="IANA name of the zone of the person.")
     now: QuerySeconds | None = Field(
         None, description="Now for the person, epoch seconds; our clock if missing."
     )
-    whole: QueryBool = Field(False, description="Whether every word must be part of the time.")
-    day_start_min: Annotated[QueryInt, Field(ge=0, lt=1440)] = Field(
-        0, description="Minutes after midnight at which a day begins."
-    )
-    week_start: Annotated[QueryInt, Field(ge=0, le=6)] = Field(0, description="0 is Monday.")
 
 
 class FoundTimeAnswer(SpanAnswer):
@@ -45,9 +39,8 @@ class TimeAnswer(Answer):
 def time(query: TimeQuery) -> TimeAnswer:
     """The ranges that a text names in a person's zone. A moment is widened by five minutes to each side."""
     now_ms = services().clock() if query.now is None else query.now
-    calendar = Calendar(now_ms, ZoneInfo(query.timezone), query.day_start_min, query.week_start)
-    read = (in_field if query.whole else in_message)(query.text, calendar)
-    match read:
+    calendar = Calendar(now_ms, ZoneInfo(query.timezone))
+    match read := in_message(query.text, calendar):
         case Found():
             ranges = FoundTimeAnswer.list_of(widened(found, calendar) for found in (read, *read.further))
             return TimeAnswer(found=ranges, unread=[], problem=None, also=[])

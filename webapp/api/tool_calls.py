@@ -26,10 +26,6 @@ from webapp.core.services import Services, services
 log = logging.getLogger(__name__)
 
 
-def _loaded(text: str) -> Any:
-    return json.loads(text) if text else None
-
-
 class ApprovalAnswer(Answer):
     """A standing approval: where and as what a tool runs without asking."""
 
@@ -92,7 +88,9 @@ class ToolCallAnswer(WaitingCall):
     turn_id: int = Field(validation_alias="turn")
     iteration: int
     state: State
-    result: Annotated[Any, BeforeValidator(_loaded)] = Field(None, validation_alias="output")
+    result: Annotated[Any, BeforeValidator(lambda text: json.loads(text) if text else None)] = Field(
+        None, validation_alias="output"
+    )
     error: str
     duration_ms: int | None
 

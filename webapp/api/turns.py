@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from flask import Response
-from pydantic import AliasPath, Field, PlainValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import AliasPath, Field
 
-from assistant.core.records import Scope, TurnResult
+from assistant.core.records import OnFrame, Scope, SentenceOpinion, TurnResult
 from assistant.core.texts import answer_language
 from assistant.retrieval import coverage
+from engines.chat.protocol import Usage
 from store.core.times import to_seconds
 from webapp.api.endpoint import TURN, endpoint
 from webapp.api.frames import BoxAnswer
@@ -71,14 +70,6 @@ class EvidenceAnswer(RetrievedAnswer):
     frame_url: str | None
 
 
-class OnFrameAnswer(Answer):
-    """Words of the answer, `answer_md[start:end]`, that stand on the frame cited as `n`."""
-
-    start: int
-    end: int
-    n: int
-
-
 class ClaimAnswer(Answer):
     """One sentence of the answer, `answer_md[start:end]`, with the numbers it cites."""
 
@@ -97,16 +88,8 @@ class ClaimAnswer(Answer):
         description="Words that stand on none of the cited frames; with no_source, the figures, dates, "
         "names and quotations that have no source."
     )
-    on_frame: list[OnFrameAnswer] = Field(description="Words of it that stand on a cited frame.")
+    on_frame: list[OnFrame] = Field(description="Words of it that stand on a cited frame.")
     seen: list[int] = Field(description="Those of its numbers whose pictures the model was shown.")
-
-
-class OpinionAnswer(Answer):
-    """What a model thinks of the sentence `answer_md[start:end]` beside its quotes."""
-
-    start: int
-    end: int
-    opinion: Literal["supports", "does_not_support", "cannot_tell"]
 
 
 class FailureAnswer(Answer):
@@ -122,7 +105,7 @@ class SecondReadingAnswer(Answer):
 
     model: str
     at: Timestamp = Field(validation_alias="at_ms")
-    sentences: list[OpinionAnswer]
+    sentences: list[SentenceOpinion]
     left_out: int = Field(description="Sentences that did not fit into the model's window.")
     error: FailureAnswer | None = Field(description="Why the last attempt came to nothing.")
 
@@ -138,13 +121,6 @@ class CauseAnswer(Answer):
 
     cause: str = Field(description="paused, excluded, locked, asleep, idle, not_running, deleted or failed.")
     seconds: float
-
-
-class StatementAnswer(Answer):
-    """A sentence about what was looked at, in the language of the question."""
-
-    kind: str = Field(description="looked, not_found, not_recorded, excluded, deleted, idle or not_ready.")
-    text: str
 
 
 class QueryAnswer(SpanAnswer):
@@ -180,17 +156,9 @@ class CoverageAnswer(Answer):
     causes: list[CauseAnswer]
     queries: list[QueryAnswer]
     index_fresh_to: Timestamp | None
-    statements: list[StatementAnswer]
-
-
-class UsageAnswer(Answer):
-    """Tokens as the endpoint counted them, or estimated here where it did not say."""
-
-    input_tokens: int | None
-    output_tokens: int | None
-    is_estimated: bool
-    cost: float | None = Field(description="By the prices the person set; null without any.")
-    currency: str
+    statements: list[coverage.Statement] = Field(
+        description="About what was looked at, in the language of the question."
+    )
 
 
 class AttachmentAnswer(Answer):
@@ -236,7 +204,7 @@ class TurnAnswer(Answer):
     )
     attachments: list[AttachmentAnswer] = Field(description="The files that the question brought.")
     response_id: OrNull = Field(description="What a provider with its own transcript keeps it under.")
-    usage: UsageAnswer | None
+    usage: Usage | None
     second_readings: list[SecondReadingAnswer] = Field(description="By POST …/check, one a model.")
     warnings: list[str]
     dropped_citations: int = Field(
@@ -278,34 +246,16 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
 
 # -- as a file --------------------------------------------------------------------------------
 
-_NUMBERS = re.compile(r"([1-9][0-9]{0,2}(,[1-9][0-9]{0,2})*)?", re.ASCII)
-
-
-def _numbers(text: Any) -> frozenset[int]:
-    if not isinstance(text, str) or not _NUMBERS.fullmatch(text):
-        raise PydanticCustomError("invalid_numbers", "must be numbers of sources, such as 1,3")
-    return frozenset(int(part) for part in text.split(",") if part)
-
-
-Numbers = Annotated[
-    frozenset[int],
-    PlainValidator(_numbers),
-    WithJsonSchema({"type": "string", "pattern": f"^{_NUMBERS.pattern}$"}),
-]
-
 
 class ExportQuery(Request):
     files: Literal["0", "1"] = Field("0", description="Whether attached files come along in the zip.")
     fmt: Literal["md", "html", "zip", "proof"] = Field(
         "zip", description="`proof` is the zip with the whole screens and all that was read of them."
     )
-    pictures: Numbers | None = Field(
-        None,
-        description="Sources whose pictures come along; all when missing, none when blank. A source "
-        "without boxed words has no crop.",
-    )
-    full: Numbers = Field(
-        default_factory=frozenset, description="Of these, sources with the whole screen instead of a crop."
+    pictures: Literal["crop", "full", "none"] = Field(
+        "crop",
+        description="What comes along of each cited frame: its quoted words with what stands around them, if "
+        "they are boxed, or the whole screen.",
     )
 
 
@@ -324,10 +274,6 @@ def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:
     that may tell of such a window.
     """
 
-    def size_of(n: int) -> Size:
-        if query.pictures is not None and n not in query.pictures:
-            return "none"
-        return "full" if n in query.full or query.fmt == "proof" else "crop"
-
-    with export_pack(chat_id, turn_id, size_of, with_files=query.files == "1") as pack:
+    size: Size = "full" if query.fmt == "proof" else query.pictures
+    with export_pack(chat_id, turn_id, lambda n: size, with_files=query.files == "1") as pack:
         return answer_file(pack, query.fmt)

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 COMMANDS = {
     "up": "webapp.cli.processes:up",
     "open": "webapp.cli.processes:open_pages",
-    "service": "webapp.cli.service:service",
+    "service": "webapp.cli.processes:service",
     "ask": "webapp.cli.queries:ask",
     "search": "webapp.cli.queries:search",
     "pause": "webapp.cli.maintenance:pause",

@@ -105,9 +105,6 @@ def _list(data_dir: DataDir, as_json: bool) -> None:
 @click.option("--from", "start_ms", type=MOMENT, default=0, metavar="TIME", help="Start, included.")
 @click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End, not included (default: now).")
 @click.option("--no-pictures", is_flag=True, help="Leave the pictures out: they take most of the time.")
-@click.option(
-    "--answer", metavar="CHAT.TURN", help="One answer with its whole evidence, signed; such as 3.1."
-)
 @click.option("--yes", is_flag=True, help="Replace a FILE that is there without asking.")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 def export(
@@ -116,27 +113,18 @@ def export(
     start_ms: int,
     end_ms: int | None,
     no_pictures: bool,
-    answer: str | None,
     yes: bool,
     file: Path,
 ) -> None:
-    """Write what was recorded, or a range of it, as the zip FILE of Markdown, JSON, PNG and iCalendar.
-
-    With --answer write one answer with the whole screens it cites, which `verify-export` checks anywhere.
-    """
-    if file.exists() and not yes:
-        click.confirm(f"{file} is there already. Replace it?", abort=True, err=True)
-    if answer is not None:
-        if start_ms or end_ms is not None or no_pictures:
-            whole = "--answer is for one answer as a whole"
-            raise click.UsageError(f"{whole}: leave --from, --to and --no-pictures out")
-        return _export_answer(home, as_json, answer, file)
+    """Write what was recorded, or a range of it, as the zip FILE of Markdown, JSON, PNG and iCalendar."""
     import dataclasses
 
     from store.backup.export import export as write
     from store.privacy.rules import load_rules
     from webapp.core.formatting import count
 
+    if file.exists() and not yes:
+        click.confirm(f"{file} is there already. Replace it?", abort=True, err=True)
     check_range(start_ms, end_ms)
     here = open_home(home)
     rules, at_ms = load_rules(here.data_dir, here.settings.privacy), now_ms()
@@ -152,41 +140,6 @@ def export(
         left_out = f"; left out by your rules: {count(done.left_out, 'frame')}, {texts}"
     sentence = f"{file}: {count(done.frames, 'frame')}, {count(done.pictures, 'picture')}{left_out}"
     tell(as_json, {"path": str(file), **dataclasses.asdict(done)}, sentence)
-
-
-def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) -> None:
-    from assistant.core.models import ChatModels
-    from store.backup.backup import replacing
-    from store.core import copies
-    from webapp.core.errors import Problem
-    from webapp.exports import files, formats, signing
-    from webapp.serving.app import create_app
-
-    chat, _, turn = answer.partition(".")
-    if not (chat.isascii() and chat.isdecimal() and turn.isascii() and turn.isdecimal()):
-        raise click.ClickException("--answer takes the numbers of a chat and its turn, such as 3.1")
-    here = open_home(home)
-    database = here.open_database()
-    app = create_app(here.settings, database, chat_models=ChatModels(here.settings.chat, database=database))
-    with app.test_request_context(base_url=f"http://{here.settings.web.host}:{here.settings.web.port}"):
-        whole = files.export_pack(int(chat), int(turn), lambda n: "full", with_files=True)
-        try:
-            noted = copies.noted_elsewhere(database, file.absolute(), now_ms())
-            with noted, replacing(file) as partial, whole as pack:
-                partial.write_bytes(formats.archive(pack, here.data_dir))
-        except Problem as problem:
-            raise click.ClickException(problem.detail) from problem
-    key = signing.fingerprint(here.data_dir)
-    left_out = [source.n for source in pack.sources if source.withheld]
-    if as_json:
-        told = {"left_out": left_out, "answer_left_out": pack.is_left_out}
-        return print_json({"path": str(file), "signed_by": key, **told})
-    click.echo(f"{file}: signed by {key}. It shows whole screens; deleting a frame later leaves it as it is.")
-    if left_out:
-        click.echo(f"left out, as deleted or by your rules: {', '.join(map(str, left_out))}", err=True)
-    if pack.is_left_out:
-        sentence = "the answer's words are left out: it may tell of a window that your rules exclude"
-        click.echo(sentence, err=True)
 
 
 @click.command()

@@ -106,34 +106,26 @@ _TITLES = (
     N_("Service Unavailable"),
 )
 """What the standard library calls the statuses that pages may have."""
-_NOUNS = (
-    N_("attachment"),
-    N_("chat"),
-    N_("day"),
-    N_("entity"),
-    N_("fact"),
-    N_("frame"),
-    N_("import"),
-    N_("insight"),
-    N_("observation"),
-    N_("persona"),
-    N_("provider"),
-    N_("request"),
-    N_("session"),
-    N_("tool"),
-    N_("tool call"),
-    N_("topic"),
-    N_("turn"),
-)
-"""What may be missing, as `NotFound` calls it."""
-_ON_PAGES = {
+_NOUNS = {
+    "attachment": N_("attachment"),
+    "chat": N_("chat"),
+    "day": N_("day"),
     "entity": N_("person or thing"),
+    "fact": N_("fact"),
+    "frame": N_("frame"),
+    "import": N_("import"),
+    "insight": N_("insight"),
     "observation": N_("episode"),
     "persona": N_("voice"),
     "provider": N_("model"),
+    "request": N_("request"),
     "session": N_("chat summary"),
+    "tool": N_("tool"),
+    "tool call": N_("tool call"),
+    "topic": N_("topic"),
+    "turn": N_("turn"),
 }
-"""Those that pages call otherwise than programs do."""
+"""What may be missing, as `NotFound` calls it, in the words of pages."""
 
 
 def invalid(status: int, code: str, *errors: tuple[str, str]) -> Problem:
@@ -158,7 +150,7 @@ def install(app: Flask) -> None:
     """Answer every exception with a problem."""
     app.register_error_handler(Problem, problem_response)
     app.register_error_handler(HTTPException, lambda error: problem_response(_of_http(error)))
-    app.register_error_handler(OSError, _of_system)
+    app.register_error_handler(OSError, of_system)
     for kind in REFUSALS:
         app.register_error_handler(kind, lambda error: problem_response(problem_of(error)))
     app.register_error_handler(Exception, _unexpected)
@@ -238,8 +230,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status, error.code, str(error), errors=((error.field, str(error)),), extra=extra)
         case NotFound():
             code = f"{error.noun.replace(' ', '_')}_not_found"
-            noun = error.noun if is_api() else _ON_PAGES.get(error.noun, error.noun)
-            detail = _("There is no %(noun)s %(name)s.", noun=_(noun), name=error.name)
+            noun = error.noun if is_api() else _(_NOUNS.get(error.noun, error.noun))
+            detail = _("There is no %(noun)s %(name)s.", noun=noun, name=error.name)
             return Problem(404, code, detail)
         case PersonaInvalid():
             return invalid(422, "invalid_persona", *error.errors)
@@ -285,7 +277,7 @@ def _of_http(error: HTTPException) -> Problem:
     return Problem(status, code, detail, headers=headers)
 
 
-def _of_system(error: OSError) -> Response:
+def of_system(error: OSError) -> Response:
     """A full disk is nobody's defect: what was asked can be asked again."""
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return _unexpected(error)

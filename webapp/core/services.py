@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, cast
@@ -19,14 +19,19 @@ from babel import Locale, localedata
 from flask import current_app, g, request
 
 from assistant.context.session_closing import ContextServices
+from assistant.core.errors import UnknownChat
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
+from assistant.core.records import TurnResult
 from assistant.language.time_phrases import Calendar
 from assistant.tools.registry import AgentServices
 from assistant.turns.live import LiveTurns
+from assistant.turns.stored_turns import stored_turn
+from store.chats import conversations
+from store.chats.records import Chat, StoredTurn
 from store.core import recording, times
 from store.core.database import Database
-from store.core.errors import SettingsError
+from store.core.errors import NotFound, SettingsError, existing
 from store.core.paths import DataDir
 from store.core.preferences import day_clock, host_zone, utc_offset_min, zone_named
 from store.core.settings import CaptureSettings, Settings
@@ -143,6 +148,9 @@ def _viewer_of_request() -> Viewer:
     ]
     zones = ((origin, zone_named(name)) for origin, name in choices)
     origin, zone = next(((o, z) for o, z in zones if z is not None), ("server", host_zone()))
+    # The first known language of the browser: a week begins on Sunday for ``en-US``.
+    tags = [tag.replace("-", "_") for tag in request.accept_languages.values()]
+    locale = Locale.negotiate(tags, localedata.locale_identifiers())
     theme = cookies.get(THEME_COOKIE, "")
     day_start = cookies.get(DAY_START_COOKIE, "")
     return Viewer(
@@ -151,16 +159,9 @@ def _viewer_of_request() -> Viewer:
         now_ms=services().clock(),
         theme=theme if theme in ("light", "dark") else "",
         day_start_min=60 * int(day_start) if day_start in ("1", "2", "3", "4", "5", "6") else 0,
-        week_start=_week_start(request.accept_languages.values()),
+        week_start=locale.first_week_day if locale else 0,
         single_keys=cookies.get(KEYS_COOKIE) != "off",
     )
-
-
-def _week_start(languages: Iterable[str]) -> int:
-    """The first day of the week where a browser's first known language is spoken: Sunday for ``en-US``."""
-    tags = [tag.replace("-", "_") for tag in languages]
-    locale = Locale.negotiate(tags, localedata.locale_identifiers())
-    return locale.first_week_day if locale else 0
 
 
 def is_disconnected(connection: socket.socket) -> bool:
@@ -170,3 +171,22 @@ def is_disconnected(connection: socket.socket) -> bool:
         return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
     except (OSError, ValueError):  # reset, or closed on this side
         return True
+
+
+# -- what an address names: a chat or a turn of the current app's store; all raise `NotFound` -----
+
+
+def chat_or_404(chat_id: int) -> Chat:
+    return existing(conversations.get(services().database, chat_id), "chat", chat_id)
+
+
+def turn_or_404(chat_id: int, n: int) -> StoredTurn:
+    """The row of a turn; `stored_turn_or_404` reads all of it."""
+    return existing(conversations.turn(services().database, chat_id, n), "turn", f"{n} in chat {chat_id}")
+
+
+def stored_turn_or_404(chat_id: int, n: int) -> TurnResult:
+    try:
+        return stored_turn(services().database, chat_id, n)
+    except UnknownChat as error:
+        raise NotFound("turn", f"{n} in chat {chat_id}") from error

@@ -155,7 +155,10 @@ def install(app: Flask) -> None:
         frame_ms=frames.captured_ms_of,
         frame_alt=_frame_alt,
         provenance=_provenance,
-        preview_height=_preview_height,
+        # The height of a preview of that width, so that nothing shifts when it arrives.
+        preview_height=lambda frame, width_px: max(
+            1, round(frame.height_px * min(width_px, frame.width_px) / max(1, frame.width_px))
+        ),
         host=formatting.host,
         sentence=formatting.sentence,
         tool_duration=formatting.tool_duration,
@@ -188,11 +191,6 @@ def _frame_alt(frame: FrameRow, at: str = "") -> str:
     """A frame in words: app, window, and its time, on the viewer's clock where `at` is not given."""
     at = at or formatting.clock(frame.captured_ms, viewer().zone)
     return ", ".join(part for part in (frame.app_name, frame.window_name, at) if part)
-
-
-def _preview_height(frame: FrameRow, width_px: int) -> int:
-    """The height of a preview of that width, so that nothing shifts when it arrives."""
-    return max(1, round(frame.height_px * min(width_px, frame.width_px) / max(1, frame.width_px)))
 
 
 def _date(value: int | date) -> date:

@@ -44,10 +44,8 @@ MAX_ATTACHMENT_BYTES = 25_000_000
 IMPORT_TIMEOUT_S = 3_600
 ATTACHMENT_TIMEOUT_S = 25.0
 IMPORT_PATHS = ("/api/v1/imports/", "/sources/")
-_MAX_NAME = 200
 _REFUSED, _UNSUPPORTED = 1, 3  # how the programs of ingest end when they refuse a file
 _NOT_IN_NAMES = re.compile(r"[^\w .,+()@-]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _reading = threading.BoundedSemaphore(2)
 """Attached files that are read at the same time; each may take a gigabyte."""
@@ -94,7 +92,7 @@ def import_file(
     Raises `Problem` with the reason when the file is refused.
     """
     file.stream.flush()
-    arguments = [kind, str(Path(str(file.stream.name))), f"--name={_name(file)}", f"--tz={timezone}"]
+    arguments = [kind, str(Path(str(file.stream.name))), f"--name={name_of(file)}", f"--tz={timezone}"]
     given = {"format": format, "dates": dates}
     arguments += [f"--{option}={_plain(value)}" for option, value in given.items() if value]
     arguments += [f"--me={_plain(name)}" for name in me.split(",") if name.strip()]
@@ -107,13 +105,13 @@ def import_pictures(files: Iterable[FileStorage], timezone: str) -> dict[str, An
     with tempfile.TemporaryDirectory(dir=services().data_dir.spool / "tmp", prefix="import-") as folder:
         for n, file in enumerate(files):
             # What it is called says when it was taken; what it is, its bytes say.
-            told = _NOT_IN_NAMES.sub("_", _name(file)).encode()[:200].decode(errors="ignore")
+            told = _NOT_IN_NAMES.sub("_", name_of(file)).encode()[:200].decode(errors="ignore")
             path = Path(folder, f"{n}", f"{told}.png")
             path.parent.mkdir()
             file.stream.close()
             Path(str(file.stream.name)).replace(path)
             os.utime(path, (0, 0))  # when it was uploaded is not when it was taken
-            names[path.name] = _name(file)
+            names[path.name] = name_of(file)
         receipt = _import(["images", folder, f"--tz={timezone}"])
     left_out = [(names.get(each["name"], ""), each["reason"]) for each in receipt["skipped"]]
     return {**receipt, "skipped": left_out}
@@ -157,12 +155,14 @@ def _reason(done: subprocess.CompletedProcess[bytes], prefix: str) -> str:
     return last.removeprefix(prefix) if last.startswith(prefix) else ""
 
 
-def _name(file: FileStorage) -> str:
-    return _plain(PurePath(file.filename or "upload").name)[:_MAX_NAME] or "upload"
+def name_of(file: FileStorage) -> str:
+    """What the file is called, without a path and without characters that do not show."""
+    base = PurePath((file.filename or "").replace("\\", "/")).name
+    return _plain(base)[:MAX_NAME_CHARS] or "file"
 
 
 def _plain(text: str) -> str:
-    return _CONTROL.sub("", text).strip()
+    return " ".join(_NOT_SHOWN.sub("", text).split())
 
 
 def store_attachment(file: FileStorage) -> Attachment:
@@ -205,12 +205,6 @@ def contents(content: bytes, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S)
     # Ended by the system: too much of its time or memory, or a library that fell over it.
     log.warning("reading an attached file ended with code %d", done.returncode)
     raise _refused(name, _("it cannot be read"))
-
-
-def name_of(file: FileStorage) -> str:
-    """What the file is called, without a path and without characters that do not show."""
-    base = PurePath((file.filename or "").replace("\\", "/")).name
-    return " ".join(_NOT_SHOWN.sub("", base).split())[:MAX_NAME_CHARS] or "file"
 
 
 def _refused(name: str, reason: str) -> Problem:

@@ -13,8 +13,7 @@ from store.core.translation import gettext as _
 from store.privacy import rules as privacy
 from store.privacy.rules import RuleSet
 from webapp.core.errors import Problem
-from webapp.core.lookups import stored_turn_or_404
-from webapp.core.services import services
+from webapp.core.services import services, stored_turn_or_404
 from webapp.exports import formats
 from webapp.exports.pack import Pack, Size, pack
 from webapp.views.turns import reported

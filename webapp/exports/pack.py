@@ -173,14 +173,10 @@ def pack(
         sources.append(_told(database, media, rules, whole, size_of(whole.n)))
     files = tuple(_files(database, turn)) if with_files else ()
     is_left_out = export.may_tell(database, rules, turn.chat_id, turn.turn_id)
-    shown = _without_words(turn) if is_left_out else turn
-    return Pack(shown, tuple(sources), withdrawn, origin, made_ms, files, is_left_out)
-
-
-def _without_words(turn: TurnResult) -> TurnResult:
-    """The question, and what was looked at, in figures."""
-    looked = replace(turn.coverage, queries=())
-    return replace(turn, answer_md=export.EXCLUDED, claims=(), warnings=(), coverage=looked)
+    if is_left_out:  # the question, and what was looked at, in figures
+        looked = replace(turn.coverage, queries=())
+        turn = replace(turn, answer_md=export.EXCLUDED, claims=(), warnings=(), coverage=looked)
+    return Pack(turn, tuple(sources), withdrawn, origin, made_ms, files, is_left_out)
 
 
 def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:

@@ -11,17 +11,23 @@ import hashlib
 import io
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, Field, ValidationError
 
+from assistant.evidence import quotes
+from assistant.evidence.citations import JOINT
 from store.frames.media import SUFFIXES, decode, pixels_sha256
-from store.ocr.readings import Box, Line, Reading, Word
-from webapp.exports import bundle, quoted, signing
+from store.ocr.layout import forms
+from store.ocr.readings import Box, Line, Reading, Word, union
+from webapp.exports import bundle, signing
 from webapp.exports.formats import FORMAT, READING, SIGNATURE, SUMS
 
 MAX_PIXELS = 80_000_000
@@ -218,13 +224,13 @@ class _Check:
             return [f"{source.reading.file} is no reading: {error.errors()[0]['msg']}."], ""
         self._chars -= len(reading.text)
         if size is None or self._chars < 0:
-            return [], quoted.TOO_MUCH
+            return [], TOO_MUCH
         found = [*_text(source, source.reading, reading), *_outside(source, size)]
         if found or source.state != "found":
             return found, "No quote of it counts as found."
         boxes = {Box(box.x, box.y, box.w, box.h) for box in source.boxes}
         names = (source.window_name, source.app_name, source.browser_url)
-        why = quoted.unproven(reading, source.quote, boxes, [name for name in names if name])
+        why = _unproven(reading, source.quote, boxes, [name for name in names if name])
         return ([f"Its quote does not stand there: {source.quote}"], "") if why is None else ([], why)
 
     def _picture(self, source: _Source, picture: _Picture) -> tuple[tuple[int, int] | None, str]:
@@ -256,16 +262,69 @@ def _text(source: _Source, stated: _Reading, reading: Reading) -> Iterator[str]:
     runs: list[Sequence[Line | Word]] = [reading.lines, *(line.words for line in reading.lines)]
     if any(reading.text[span.start : span.end] != span.text for run in runs for span in run):
         yield f"{stated.file} has words that are not in its text."
-    if not all(_in_order(run) for run in runs):
+    ends = [[at for span in run for at in (span.start, span.end)] for run in runs]
+    if any(each != sorted(each) for each in ends):
         yield f"{stated.file} has words that are not in the order of its text."
-
-
-def _in_order(spans: Sequence[Line | Word]) -> bool:
-    ends = [at for span in spans for at in (span.start, span.end)]
-    return ends == sorted(ends)
 
 
 def _outside(source: _Source, size: tuple[int, int]) -> Iterator[str]:
     for box in source.boxes:
         if not (0 <= box.x + box.w / 2 <= size[0] and 0 <= box.y + box.h / 2 <= size[1]):
             yield "A box of its quote is outside of its picture."
+
+
+# -- whether a quote was read in its picture: found as `assistant.evidence.citations` finds it, in the boxes
+# that it names and in no others
+
+MAX_PARTS, MAX_PLACES = 10, 500
+TOO_MUCH = "There is more of it than is looked through."
+TOLD = "A program told its words; nobody read them in the picture."
+NAMED = "It is of the window's title or address, not of the picture."
+
+_Span = TypeVar("_Span", Line, Word)
+
+
+def _unproven(reading: Reading, quote: str, boxes: set[Box], names: Sequence[str]) -> str | None:
+    """Why it is not proven that a quote was read in `boxes`: '' when it was, None when it stands nowhere.
+
+    `names` are the title, app and address of the window. The reading's spans are in the order of its text.
+    """
+    parts = tuple(dict.fromkeys(quote.split(JOINT)))
+    if len(parts) > MAX_PARTS:
+        return TOO_MUCH
+    # What joins the parts may also stand on the screen.
+    for tried in ((quote,), parts):
+        at, words, is_named = set[Box](), list[Word](), False
+        for part in tried:
+            read = [form.reading for form in forms(reading)]
+            found = [each for form in read for each in _places(form.text, form.lines, part, boxes)]
+            if not found and not any(quotes.find(name, part) for name in names):
+                break
+            at.update(box for place, _ in found for box in place)
+            words += (word for _, of_place in found for word in of_place)
+            is_named |= not found
+        else:
+            if at == boxes:
+                return NAMED if is_named else "" if all(word.checked == "read" for word in words) else TOLD
+    return None
+
+
+def _places(
+    text: str, lines: Sequence[Line], part: str, boxes: set[Box]
+) -> Iterator[tuple[set[Box], list[Word]]]:
+    """The boxes and words of each place of a part of a quote that has only boxes of these."""
+    for start, end in islice(quotes.places(text, part), MAX_PLACES):
+        at, words = set[Box](), list[Word]()
+        for line in _within(lines, start, end):
+            inside = _within(line.words, start, end)
+            words += inside
+            if inside or not line.words:
+                at.add(union(word.box for word in inside) if inside else line.box)
+        if at and at <= boxes:
+            yield at, words
+
+
+def _within(spans: Sequence[_Span], start: int, end: int) -> Sequence[_Span]:
+    """Those that share characters with ``[start, end)``."""
+    first = bisect_right(spans, start, key=lambda span: span.end)
+    return spans[first : bisect_left(spans, end, first, key=lambda span: span.start)]

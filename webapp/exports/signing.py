@@ -63,7 +63,12 @@ def _key(data_dir: DataDir) -> Ed25519PrivateKey:
     with only_holder(path.with_suffix(".lock"), _WAIT_S, "the key of exports is being made elsewhere"):
         box = box_of(data_dir.home)
         if not path.exists():
-            replace_file(path, box.seal(path.name, _pem(Ed25519PrivateKey.generate())))
+            pem = Ed25519PrivateKey.generate().private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
+            replace_file(path, box.seal(path.name, pem))
         try:
             key = serialization.load_pem_private_key(box.open(path.name, path.read_bytes()), None)
         except ValueError as error:
@@ -71,12 +76,6 @@ def _key(data_dir: DataDir) -> Ed25519PrivateKey:
     if not isinstance(key, Ed25519PrivateKey):
         raise StoreError(f"{path} holds a key of another kind; move it away, and the next export makes one")
     return key
-
-
-def _pem(key: Ed25519PrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
 
 
 def _public(key: Ed25519PrivateKey) -> dict[str, Any]:

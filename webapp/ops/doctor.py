@@ -10,6 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,7 +21,7 @@ from engines.chat.protocol import ModelError, ModelFailed, ModelMalformed, Model
 from engines.chat.servers import list_models
 from engines.embeddings import multilingual
 from engines.embeddings.encoding import install_command
-from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingError, open_embedder
+from engines.embeddings.protocol import EmbedderOptions, EmbeddingError, open_embedder
 from engines.ocr.protocol import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from store.backup.backup import advice
@@ -39,7 +40,7 @@ from store.sources.hosts import SKEW_SHOWN_MS
 from store.spool import process_state
 from store.timeline import totals
 from store.timeline.sample_week import is_sample
-from webapp.ops import canary
+from webapp.ops import health
 from webapp.ops.control import free_space
 
 Verdict = Literal["OK", "--", "!", "X"]
@@ -67,14 +68,13 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
         check_windows(data_dir),
         *check_sender(data_dir),
         check_ocr(ocr),
-        check_languages(ocr),
         check_embeddings(data_dir, settings.embedding),
         *check_worker(data_dir),
         check_model(ChatModels(settings.chat, data_dir=data_dir)),
         check_disk(data_dir, settings),
         check_folder(data_dir),
         check_database(data_dir),
-        check_canary(ocr),
+        check_canary(data_dir),
         check_integrations(data_dir, settings.compat),
     ]
 
@@ -151,60 +151,52 @@ def _chosen_in_app(data_dir: DataDir, settings: OcrSettings) -> OcrSettings:
 
 
 def check_ocr(settings: OcrSettings) -> Check:
-    """Whether an engine reads all the languages that were asked for."""
+    """Whether an engine reads all the languages that were asked for, else which of them it reads."""
     if settings.engine == "off":
         return Check("Reading text", "--", "switched off by ocr.engine", "Set ocr.engine to auto.")
-    try:
-        name = _engine_for(settings, settings.languages)
-    except (OcrUnavailable, UnknownName) as error:
-        return Check("Reading text", "X", "Text is not read: an engine or a language is missing.", str(error))
-    return Check("Reading text", "OK", name)
-
-
-def check_languages(settings: OcrSettings) -> Check:
-    """Which of the languages can be read, each tried alone."""
-    if settings.engine == "off":
-        return Check("Languages", "--", "nothing is read")
-    missing: dict[str, str] = {}
-    for language in settings.languages:
-        try:
-            _engine_for(settings, [language])
-        except (OcrUnavailable, UnknownName) as error:
-            missing[language] = str(error)
-    readable = [language for language in settings.languages if language not in missing]
-    if not missing:
-        return Check("Languages", "OK", ", ".join(readable))
+    name, problem = _opened(settings, settings.languages)
+    if name:
+        return Check("Reading text", "OK", f"{name}: {', '.join(settings.languages)}")
+    readable = [language for language in settings.languages if _opened(settings, [language])[0]]
+    missing = [language for language in settings.languages if language not in readable]
     sentence = f"{', '.join(missing)} cannot be read; {', '.join(readable) or 'none'} could"
-    return Check("Languages", "X", sentence, next(iter(missing.values())))
+    return Check("Reading text", "X", sentence, problem)
 
 
-def _engine_for(settings: OcrSettings, languages: Sequence[str]) -> str:
-    engine = open_ocr(settings.engine, languages)
+def _opened(settings: OcrSettings, languages: Sequence[str]) -> tuple[str, str]:
+    """The name of the engine that reads these languages, else what there is to do."""
     try:
-        return engine.name
-    finally:
-        engine.close()
+        with closing(open_ocr(settings.engine, languages)) as engine:
+            return engine.name, ""
+    except (OcrUnavailable, UnknownName) as error:
+        return "", str(error)
 
 
 def check_embeddings(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
-    """Whether search by meaning has its model, and how much still waits for vectors."""
+    """Whether search by meaning has its model, and how much still waits for vectors.
+
+    An endpoint is asked for that, which is noted like any other request.
+    """
     if settings.engine == "off":
         return Check("Meaning", "--", "search is by words alone", "Set embedding.engine to local.")
     try:
-        embedder = _embedder(data_dir, settings)
+        database = open_database(data_dir)
+        notes = EgressRecorder(database, now_ms, RequestContext("test", "embedding"))
+        options = EmbedderOptions(
+            settings.model, settings.base_url, settings.api_key, settings.timeout_s,
+            notes if settings.base_url else None,
+        )  # fmt: skip
+        with closing(open_embedder(settings.engine, options)) as embedder:
+            name = embedder.name
+            is_english_only = not settings.model and not embedder.reads(_CHINESE)
+        waiting = vectors.count_missing(database)
+        stored = next((model.name for model in vectors.models(database) if model.is_active), name)
     except EmbeddingError as error:
         return Check("Meaning", "!", "No model answers: search is by words alone.", str(error))
     except StoreError as error:
-        return Check("Meaning", "!", f"What is sent cannot be noted, so nothing is: {error}", "See Database.")
-    name = embedder.name
-    is_english_only = not settings.model and not embedder.reads(_CHINESE)
-    embedder.close()
-    try:
-        waiting, stored = _vectors(data_dir)
-    except StoreError as error:
-        return Check("Meaning", "!", f"{name}; its vectors cannot be read: {error}", "See Database below.")
-    sentence = f"{name}, {waiting}"
-    if stored not in (None, name):
+        return Check("Meaning", "!", f"The database cannot be used: {error}", "See Database below.")
+    sentence = f"{name}, {'more than ' if waiting >= vectors.COUNTED else ''}{waiting} to embed"
+    if stored != name:
         sentence += f"; what {stored} made is made anew"
         return Check("Meaning", "!", sentence, "Until `recollect up` has done so, search is by words alone.")
     worker = process_state.IngestState.read(data_dir.spool)
@@ -214,24 +206,6 @@ def check_embeddings(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
     if is_english_only:
         return Check("Meaning", "!", f"{sentence}; English only", install_command(multilingual.PACKAGE))
     return Check("Meaning", "OK", sentence)
-
-
-def _embedder(data_dir: DataDir, settings: EmbeddingSettings) -> Embedder:
-    """The embedder, opened. An endpoint is asked for that, which is noted like any other request."""
-    notes = None
-    if settings.base_url:
-        notes = EgressRecorder(open_database(data_dir), now_ms, RequestContext("test", "embedding"))
-    options = EmbedderOptions(settings.model, settings.base_url, settings.api_key, settings.timeout_s, notes)
-    return open_embedder(settings.engine, options)
-
-
-def _vectors(data_dir: DataDir) -> tuple[str, str | None]:
-    """(what waits for its vectors in words, the model of those that are stored)."""
-    database = open_database(data_dir)
-    waiting = vectors.count_missing(database)
-    more = "more than " if waiting >= vectors.COUNTED else ""
-    active = next((model.name for model in vectors.models(database) if model.is_active), None)
-    return f"{more}{waiting} to embed", active
 
 
 def check_worker(data_dir: DataDir) -> list[Check]:
@@ -324,20 +298,14 @@ def check_database(data_dir: DataDir) -> Check:
     return Check("Database", "OK", f"{frames} frames")
 
 
-def check_canary(settings: OcrSettings) -> Check:
-    """Whether a picture comes the whole way from the spool to a search, in a home of its own."""
-    if settings.engine == "off":
-        return Check("From end to end", "--", "nothing is read")
-    reached, said = canary.fly(settings)
-    if reached == "found":
-        return Check("From end to end", "OK", "a picture was stored, read and found")
-    sentence = {
-        "nothing": "a picture was not even stored",
-        "stored": "a picture was stored, but not read",
-        "read": "a picture was stored and read, but its words were not found",
-    }[reached]
-    why = f"{sentence}: {said}" if said else sentence
-    return Check("From end to end", "X", why, "See Reading text and Languages above.")
+def check_canary(data_dir: DataDir) -> Check:
+    """Whether a search finds a word of the newest frame that was read: it came the whole way."""
+    try:
+        part = health.canary_part(open_database(data_dir))
+    except StoreError as error:
+        return Check("From end to end", "--", f"not known: {error}")
+    verdict: Verdict = "X" if part.verdict == "bad" else "OK" if part.verdict == "ok" else "--"
+    return Check("From end to end", verdict, part.why, part.action)
 
 
 def check_integrations(data_dir: DataDir, settings: CompatSettings) -> Check:

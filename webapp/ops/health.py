@@ -338,7 +338,11 @@ def recording_indicator(own: Services) -> IndicatorState:
     """The state of this moment."""
     now_ms, folder = own.clock(), own.data_dir.spool
     if sample_week.is_sample(own.data_dir):
-        return _sample(own, now_ms)
+        # On every page, so that nobody takes what never happened for what did.
+        last = frames.nearest(own.database, now_ms)
+        detail = _("Made up by `recollect demo`; nothing is recorded into this home folder.")
+        address = f"/timeline?at={last.captured_ms}" if last else "/status"
+        return IndicatorState("plain", _("Sample week"), "calendar", detail, address)
     waiting = readings.count_pending(own.database)
     state = CaptureState.read(folder)
     light = indicator_state(state, read_pause(folder, now_ms), waiting, now_ms)
@@ -354,14 +358,6 @@ def _recorded_elsewhere(own: Services, now_ms: int) -> str:
     heard_of = (host for host in hosts.listed(own.database) if _is_fresh(host.seen_ms, now_ms))
     names = ", ".join(host.name for host in heard_of if not host.problem)
     return _("Recording into this home folder: %(machines)s.", machines=names) if names else ""
-
-
-def _sample(own: Services, now_ms: int) -> IndicatorState:
-    """On every page, so that nobody takes what never happened for what did."""
-    last = frames.nearest(own.database, now_ms)
-    detail = _("Made up by `recollect demo`; nothing is recorded into this home folder.")
-    address = f"/timeline?at={last.captured_ms}" if last else "/status"
-    return IndicatorState("plain", _("Sample week"), "calendar", detail, address)
 
 
 def indicator_state(

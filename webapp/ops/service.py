@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from xml.sax.saxutils import escape
 
 import platformdirs
@@ -34,51 +35,24 @@ class ServiceError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Texts of `files` by their paths; in the first one the home folder stands between the two texts of
-    `around_home`. `forget` may fail where nothing is installed, the others may not.
+    """Texts of `files` by their paths, the first of which starts it. `forget` may fail where nothing is
+    installed, the others may not.
     """
 
     kind: str
     files: Mapping[Path, str]
-    around_home: tuple[str, str]
     forget: Sequence[Command] = ()
     enable: Sequence[Command] = ()
     start: Sequence[Command] = ()
     encoding: str = "utf-8"
 
-    def __str__(self) -> str:
-        """All that `install` writes and calls."""
-        written = [f"# {path}\n{text}" for path, text in self.files.items()]
-        return "\n".join([*written, *(" ".join(command) for command in (*self.enable, *self.start))])
-
     @property
-    def file(self) -> Path:
-        """What starts it, and for which home folder."""
-        return next(iter(self.files))
-
-    def is_installed(self) -> bool:
-        """Whether it is there for this home folder, whichever version wrote it."""
-        return self.file.exists() and self.other_home() is None
-
-    def is_current(self) -> bool:
-        """Whether it is there as this version would write it."""
-        return all(
-            path.exists() and path.read_text(self.encoding, "replace") == text
-            for path, text in self.files.items()
-        )
-
-    def other_home(self) -> str | None:
-        """The other home folder that it is installed for, as its file writes it; "" where it names none."""
-        if not self.file.exists():
-            return None
-        found, own = map(
-            self._home_in, (self.file.read_text(self.encoding, "replace"), self.files[self.file])
-        )
-        return found if found != own else None
-
-    def _home_in(self, text: str) -> str:
-        before, after = self.around_home
-        return text.partition(before)[2].partition(after)[0]
+    def state(self) -> Literal["none", "this", "another"]:
+        """Whether there is one: as it would be written for this home folder now, or another."""
+        path, text = next(iter(self.files.items()))
+        if not path.exists():
+            return "none"
+        return "this" if path.read_text(self.encoding, "replace") == text else "another"
 
     def install(self, data_dir: DataDir) -> bool:
         """Write the files and tell the system; whether it has started. It waits for the next sign-in where
@@ -104,13 +78,13 @@ class Service:
         return there
 
 
-def services(home: Path) -> list[Service]:
-    """What this system can be told for a home folder, the best first. Raises `ServiceError`."""
+def service_of(home: Path) -> Service:
+    """What this system can be told for a home folder. Raises `ServiceError`."""
     if not str(home).isprintable():
         raise ServiceError("the name of the home folder has characters that no such file can hold")
     if sys.platform == "win32":
-        return [_task(home)]
-    return [_agent(home)] if sys.platform == "darwin" else [_unit(home), _autostart_entry(home)]
+        return _task(home)
+    return _agent(home) if sys.platform == "darwin" else _unit(home)
 
 
 def refuse_root() -> None:
@@ -174,30 +148,24 @@ def _unit(home: Path) -> Service:
     return Service(
         "systemd user unit",
         {platformdirs.user_config_path() / "systemd" / "user" / name: text} | _desktop_files(home),
-        ("WorkingDirectory=", "\n"),
         forget=((*control, "disable", "--now", name),),
         enable=((*control, "daemon-reload"), (*control, "enable", name)),
         start=((*control, "import-environment", "PATH", *display), (*control, "restart", name)),
     )
 
 
-def _autostart_entry(home: Path) -> Service:
-    path = platformdirs.user_config_path() / "autostart" / "recollect.desktop"
-    return Service("autostart entry", {path: _entry(home)} | _desktop_files(home), ("\nPath=", "\n"))
-
-
 def _desktop_files(home: Path) -> dict[Path, str]:
     """Its entry in the menu of programs, which opens the pages, and its icon."""
     data = platformdirs.user_data_path()
     return {
-        data / "applications" / "recollect.desktop": _entry(home, "--open"),
+        data / "applications" / "recollect.desktop": _entry(home),
         data / "icons/hicolor/scalable/apps/recollect.svg": (shipped("static") / "favicon.svg").read_text(),
     }
 
 
-def _entry(home: Path, *more: str) -> str:
+def _entry(home: Path) -> str:
     words = []
-    for word in [*_up(home), *more]:  # Desktop Entry Specification, "The Exec key"
+    for word in [*_up(home), "--open"]:  # Desktop Entry Specification, "The Exec key"
         for one in '\\"`$':
             word = word.replace(one, f"\\{one}")
         words.append('"' + word.replace("\\", "\\\\").replace("%", "%%") + '"')
@@ -228,7 +196,6 @@ def _agent(home: Path) -> Service:
     return Service(
         "launchd agent",
         {path: plistlib.dumps(settings).decode()},
-        ("<key>WorkingDirectory</key>\n\t<string>", "</string>"),
         forget=(("launchctl", "bootout", f"{domain}/recollect"),),
         start=(("launchctl", "bootstrap", domain, str(path)),),
     )
@@ -268,7 +235,6 @@ def _task(home: Path) -> Service:
     return Service(
         "scheduled task",
         {path: _TASK.format_map({name: escape(value) for name, value in values.items()})},
-        ("<WorkingDirectory>", "</WorkingDirectory>"),
         forget=(("schtasks", "/End", "/TN", "Recollect"), ("schtasks", "/Delete", "/TN", "Recollect", "/F")),
         enable=(("schtasks", "/Create", "/TN", "Recollect", "/XML", str(path), "/F"),),
         start=(("schtasks", "/Run", "/TN", "Recollect"),),

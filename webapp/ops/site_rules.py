@@ -15,7 +15,6 @@ from store.frames import apps
 from store.privacy.defaults import is_browser
 from store.privacy.rules import Rule, WindowFacts
 from store.spool import window_hints
-from store.spool.window_hints import ExtensionReport
 
 
 def left_out_words(
@@ -27,11 +26,19 @@ def left_out_words(
     of_sites = [rule for rule in rules if rule.url is not None]
     if not of_sites:
         return ""
-    speaking = _speaking(data_dir, now_ms)
+    try:
+        reports = window_hints.read_reports(data_dir.spool)
+    except (OSError, ValueError):  # capture takes every browser for silent then; its page says why
+        reports = []
+    speaking = [report for report in reports if not report.is_silent(now_ms)]
     known = [name for name in ([app] if app else apps.names(database)) if is_browser(name)]
     if app and not known:
         return ""
-    affected = [name for name in known if any(_is_about(rule, name) for rule in of_sites)]
+    apps_of_rules = [Rule(app=rule.app, match=rule.match) for rule in of_sites if rule.app is not None]
+    is_of_all = len(apps_of_rules) < len(of_sites)
+    affected = [
+        name for name in known if is_of_all or any(rule.fits(WindowFacts(name)) for rule in apps_of_rules)
+    ]
     silent = [name for name in affected if not any(each.is_about(name) for each in speaking)]
     if not silent and (affected or speaking):
         return ""
@@ -42,15 +49,3 @@ def left_out_words(
         "about a site is removed.",
         browsers=names,
     )
-
-
-def _speaking(data_dir: DataDir, now_ms: int) -> list[ExtensionReport]:
-    try:
-        reports = window_hints.read_reports(data_dir.spool)
-    except (OSError, ValueError):  # capture takes every browser for silent then; its page says why
-        return []
-    return [report for report in reports if not report.is_silent(now_ms)]
-
-
-def _is_about(rule: Rule, browser: str) -> bool:
-    return rule.app is None or Rule(app=rule.app, match=rule.match).fits(WindowFacts(browser))

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO
@@ -34,7 +35,7 @@ from store.core.database import open_database
 from store.core.errors import DatabaseUnusable, StoreError
 from store.core.keys import box_of, handing
 from store.core.paths import DataDir
-from store.core.settings import Settings, WebSettings
+from store.core.settings import Settings
 from webapp.ops.control import only_one, web_address
 from webapp.ops.notification import notify_soon, trouble
 from webapp.security.access import check_address, launch_link, listen
@@ -60,6 +61,10 @@ _ANNOUNCE_S = 30.0
 _PR_SET_PDEATHSIG = 1
 # Loaded here, not in the forked child, where only async-signal-safe work is safe.
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+
+
+die_with_parent = partial(_prctl, _PR_SET_PDEATHSIG, signal.SIGTERM) if _prctl else None
+"""For `subprocess.Popen(preexec_fn=)`: a signal for the child when the thread that started it ends."""
 
 
 @dataclass(slots=True)
@@ -161,16 +166,6 @@ class Part:
         return self.stopped_s is not None and now_s - self.stopped_s >= STOPPED_S
 
 
-def _die_with_parent() -> None:
-    """In the child, before its program starts: a signal when the thread that started it ends."""
-    assert _prctl is not None
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-die_with_parent = _die_with_parent if _prctl else None
-"""For `subprocess.Popen(preexec_fn=)`."""
-
-
 class Supervisor:
     """Runs the parts of one home folder until it is told to stop."""
 
@@ -205,7 +200,10 @@ class Supervisor:
         `SettingsError` when the pages cannot be served where the settings say.
         """
         with only_one(self.data_dir, "up"):
-            self.parts = self._make_parts(_free_port(self.settings.web))
+            check_address(self.settings.web)
+            with listen(self.settings.web.host, self.settings.web.port) as probe:
+                port: int = probe.getsockname()[1]
+            self.parts = self._make_parts(port)
             with _on_signals(self.stop):
                 try:
                     for part in self.parts:
@@ -333,14 +331,6 @@ class Supervisor:
             if not part.wait(max(0.0, deadline - time.monotonic())):
                 self.tell(f"{part.name} did not end in {STOP_S:.0f} s and is killed")
                 part.kill()
-
-
-def _free_port(settings: WebSettings) -> int:
-    """The port the pages will have. Raises when they may not or cannot be served there."""
-    check_address(settings)
-    with listen(settings.host, settings.port) as probe:
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def _advice(data_dir: DataDir, error: Exception) -> str:

@@ -15,9 +15,8 @@ from store.core.translation import gettext as _
 from store.egress import egress_log
 from store.egress.egress_log import Purpose, SentRequest
 from webapp.core import templating
-from webapp.core.lookups import turn_or_404
 from webapp.core.parameters import number
-from webapp.core.services import services
+from webapp.core.services import services, turn_or_404
 from webapp.pages.models.prompt_blocks import prompt_sent
 
 PAGE = 50

@@ -12,20 +12,22 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any
 
 from flask import Flask, Response, current_app, g, render_template, request
 
+from store.core.errors import StoreError
 from store.core.settings import WebSettings
 from store.core.translation import gettext as _
+from store.egress import access_log
 from store.egress.access_keys import BROWSER, AccessKey
 from store.egress.access_log import Access, Outcome
-from webapp.core.errors import Problem, is_api, request_id
+from webapp.core.errors import Problem, is_api, of_system, problem_of, problem_response, request_id
 from webapp.core.services import Services, services
 from webapp.core.templating import wants_fragment
 from webapp.security import access, login
 from webapp.security.access import Permission, public_host
-from webapp.security.keys import OWNER, Keyring, Uses
+from webapp.security.keys import OWNER, Keyring
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +46,6 @@ def install(app: Flask) -> None:
     """Put the guards before every view and the headers on every answer."""
     own: Services = app.extensions["recollect"]
     app.extensions["keyring"] = Keyring(own.database, own.token, own.clock)
-    app.extensions["token_uses"] = Uses(own.database)
     app.wsgi_app = _behind_proxy(app.wsgi_app, public_host(own.settings.web))  # type: ignore[assignment, method-assign]
     app.before_request(_guard)
     app.after_request(protect)
@@ -221,15 +222,24 @@ def _wrong_key() -> Problem:
 
 
 def _record(response: Response) -> Response:
-    """Note what a token for one purpose was used for."""
+    """Note what a token for one purpose was used for, before the answer leaves: as at the other doors
+    (`assistant.read_api.calls`) nothing is told without a row of it.
+    """
     key: AccessKey | None = g.get("key")
     # A host speaks all the time: its row (`store.sources.hosts`) tells when, and those of others stay.
     if key is None or key.scope in (OWNER.scope, BROWSER) or _permission() is Permission.HOST:
         return response
     outcome: Outcome = "answered" if response.status_code < 400 else "refused"
     outcome = "failed" if response.status_code >= 500 else outcome
-    use = Access(services().clock(), "api", request.endpoint or "", outcome, 0, 0, key.name)
-    cast(Uses, current_app.extensions["token_uses"]).note(use)
+    own = services()
+    use = Access(own.clock(), "api", request.endpoint or "", outcome, 0, 0, key.name)
+    try:
+        with own.database.write() as connection:
+            access_log.record(connection, use)
+    except StoreError as error:
+        return problem_response(problem_of(error))
+    except OSError as error:  # no room for a row
+        return of_system(error)
     return response
 
 

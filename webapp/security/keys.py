@@ -11,18 +11,15 @@ from __future__ import annotations
 import hmac
 import logging
 import secrets
-import threading
-import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 
 import apsw
 
 from store.core.database import Database, clean_text
 from store.core.errors import StoreError
-from store.egress import access_keys, access_log
+from store.egress import access_keys
 from store.egress.access_keys import BROWSER, AccessKey
-from store.egress.access_log import MAX_ROWS, Access
 from webapp.security.access import derive_key, is_token
 
 log = logging.getLogger(__name__)
@@ -33,7 +30,6 @@ IDLE_MS = 7 * _DAY_MS
 LIFETIME_MS = 30 * _DAY_MS
 """However often it is used, as whoever took a cookie uses it, too. Signing in again is one command."""
 _NOTED_EVERY_MS = 10 * 60_000
-_TRIED_EVERY_MS = 60_000
 
 OWNER = AccessKey(0, "all", "", 0, 0, None)
 """Who has the token file."""
@@ -51,7 +47,6 @@ class Keyring:
         self._database = database
         self._token = token
         self._clock = clock
-        self._tried: dict[int, int] = {}  # key -> when its use was to be noted
         self._wrong: OrderedDict[str, tuple[int, int]] = OrderedDict()  # address -> (since, how many)
 
     def make(self, connection: apsw.Connection, scope: str, name: str, port: int = 0, user: str = "") -> str:
@@ -112,13 +107,10 @@ class Keyring:
         return key.scope == BROWSER and is_old
 
     def _note_use(self, key: AccessKey) -> None:
-        """Nobody waits for this: where it cannot be written at once, a request a minute later tries again."""
+        """Nobody waits for this: where it cannot be written at once, the next request tries again."""
         now_ms = self._clock()
         if key.used_ms is not None and 0 <= now_ms - key.used_ms < _NOTED_EVERY_MS:
             return
-        if 0 <= now_ms - self._tried.get(key.id, -_TRIED_EVERY_MS) < _TRIED_EVERY_MS:
-            return
-        self._tried[key.id] = now_ms
         try:
             with self._database.write_at_once() as connection:
                 access_keys.note_use(connection, key.id, now_ms)
@@ -144,60 +136,3 @@ class Keyring:
         now_ms = self._clock()
         since_ms, count = self._wrong.get(address, (now_ms, 0))
         return (since_ms, count) if 0 <= now_ms - since_ms < WRONG_SPAN_MS else (now_ms, 0)
-
-
-# -- what tokens for one purpose were used for: kept in memory until it can be written --------------
-#
-# No answer waits for its row, and none that is done is taken back for want of one. A thread writes all rows
-# that came meanwhile together, and ends when there are none; the last ones are written when the process ends.
-
-_WRITTEN_EVERY_S = 1.0
-_TRIED_AGAIN_S = 5.0
-
-
-class Uses:
-    """The rows of one app. Beyond as many as the log holds the oldest go, as they go there."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._rows: deque[Access] = deque(maxlen=MAX_ROWS)
-        self._has_writer = False
-        self._looking, self._writing = threading.Lock(), threading.Lock()
-
-    def note(self, row: Access) -> None:
-        """Returns at once."""
-        with self._looking:
-            self._rows.append(row)
-            has_writer, self._has_writer = self._has_writer, True
-        if not has_writer:
-            threading.Thread(target=self._run, name="token uses", daemon=True).start()
-
-    def write(self) -> bool:
-        """Write all rows now; False where that cannot be done, and then they are kept."""
-        with self._writing:
-            with self._looking:
-                rows = list(self._rows)
-                self._rows.clear()
-            try:
-                if rows:
-                    with self._database.write() as connection:
-                        for row in rows:
-                            access_log.record(connection, row)
-            except Exception as error:  # whatever it is, the rows are not lost to it
-                told = "what %d requests with a token did is not written yet: %s"
-                log.warning(told, len(rows), error, exc_info=not isinstance(error, (StoreError, OSError)))
-                with self._looking:
-                    self._rows = deque([*rows, *self._rows], maxlen=MAX_ROWS)
-                return False
-        return True
-
-    def _run(self) -> None:
-        wait_s = _WRITTEN_EVERY_S
-        while True:
-            time.sleep(wait_s)
-            wait_s = _WRITTEN_EVERY_S if self.write() else _TRIED_AGAIN_S
-            self._database.close_thread()
-            with self._looking:
-                if not self._rows:
-                    self._has_writer = False
-                    return

@@ -74,14 +74,33 @@ def create_app(
     depend on it.
     """
     personas.ensure_built_in(database, clock())
+    from webapp import api
+    from webapp.api import event_stream
+    from webapp.security import login
+    from webapp.serving import sockets
+
     app = _flask()
     app.extensions["recollect"] = _services(settings, database, chat_models, embedder, clock)
-    _configure(app)
+    app.config.update(MAX_CONTENT_LENGTH=_MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=1_000_000, MAX_FORM_PARTS=100)
+    app.url_map.merge_slashes = False
+    app.url_map.converters |= {"id": IdConverter, "day": DayConverter, "model": ModelConverter}
+    app.jinja_env.undefined = StrictUndefined
+    app.jinja_env.autoescape = True
+    app.jinja_env.trim_blocks = True
+    app.jinja_env.lstrip_blocks = True
     errors.install(app)
     languages.install(app)  # before the guards, whose refusals are pages, too
     guards.install(app)
     server.install(app)
-    _register(app)
+    for module in (login, api):
+        app.register_blueprint(module.blueprint)
+    templating.install(app)
+    app.jinja_env.tests["retryable"] = is_retryable
+    app.jinja_env.globals["capture_light"] = lambda: recording_indicator(services())
+    app.add_url_rule("/", "home", home)
+    app.register_blueprint(pages.blueprint)
+    event_stream.install(app)
+    sockets.install(app)
     app.request_class = Request  # after the htmx extension, which sets its own
     return app
 
@@ -118,44 +137,6 @@ def _services(
         clock=clock,
         token=access.load_token(data_dir),
     )
-
-
-def _configure(app: Flask) -> None:
-    app.config.update(
-        MAX_CONTENT_LENGTH=_MAX_BODY_BYTES,
-        MAX_FORM_MEMORY_SIZE=1_000_000,
-        MAX_FORM_PARTS=100,
-    )
-    app.url_map.merge_slashes = False
-    app.url_map.converters["id"] = IdConverter
-    app.url_map.converters["day"] = DayConverter
-    app.url_map.converters["model"] = ModelConverter
-    app.jinja_env.undefined = StrictUndefined
-    app.jinja_env.autoescape = True
-    app.jinja_env.trim_blocks = True
-    app.jinja_env.lstrip_blocks = True
-
-
-def _register(app: Flask) -> None:
-    from webapp import api
-    from webapp.api import event_stream
-    from webapp.security import login
-    from webapp.serving import sockets
-
-    for module in (login, api):
-        app.register_blueprint(module.blueprint)
-    install_pages(app)
-    event_stream.install(app)
-    sockets.install(app)
-
-
-def install_pages(app: Flask) -> None:
-    """Register every page with what its templates use."""
-    templating.install(app)
-    app.jinja_env.tests["retryable"] = is_retryable
-    app.jinja_env.globals["capture_light"] = lambda: recording_indicator(services())
-    app.add_url_rule("/", "home", home)
-    app.register_blueprint(pages.blueprint)
 
 
 def home() -> Response:
@@ -209,7 +190,6 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
         log.info("the pages have ended")
     if week := app.extensions.get("sample week"):
         week.stop()
-    app.extensions["token_uses"].write()
     models.close()
     janitor.stop()
     if compat:

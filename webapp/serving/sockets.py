@@ -33,8 +33,7 @@ from webapp.api.questions import StreamRequest, start_in_window
 from webapp.api.tool_calls import decide
 from webapp.api.values import MAX_ID
 from webapp.core.errors import REFUSALS, Problem, problem_of, problem_response
-from webapp.core.lookups import turn_or_404
-from webapp.core.services import Services, services
+from webapp.core.services import Services, services, turn_or_404
 from webapp.security import login
 from webapp.serving.server import IS_TAKEN_OVER
 
@@ -68,15 +67,10 @@ class StopTurn(_ClientMessage):
     turn: Number
 
 
-class Approve(_ClientMessage):
-    type: Literal["approve"]
+class Decide(_ClientMessage):
+    type: Literal["approve", "deny"]
     id: Number
-    scope: ApprovalScope = "once"
-
-
-class Deny(_ClientMessage):
-    type: Literal["deny"]
-    id: Number
+    scope: ApprovalScope = "once"  # of what is approved
 
 
 class Ask(StreamRequest):
@@ -85,14 +79,18 @@ class Ask(StreamRequest):
     type: Literal["ask"]
 
 
-_MESSAGE: TypeAdapter[Resume | StopTurn | Approve | Deny] = TypeAdapter(
-    Annotated[Resume | StopTurn | Approve | Deny, Field(discriminator="type")]
+_MESSAGE: TypeAdapter[Resume | StopTurn | Decide] = TypeAdapter(
+    Annotated[Resume | StopTurn | Decide, Field(discriminator="type")]
 )
 
 
 def install(app: Flask) -> None:
     """Serve ``/ws/chat/<id>``."""
-    app.register_error_handler(RemoteProtocolError, lambda error: problem_response(_no_socket(error)))
+    told = "This is no handshake of a WebSocket: {}."
+    app.register_error_handler(
+        RemoteProtocolError,
+        lambda error: problem_response(Problem(400, "no_websocket", told.format(error))),
+    )
     app.config["SOCK_SERVER_OPTIONS"] = {"ping_interval": PING_S, "max_message_size": MAX_MESSAGE_BYTES}
     sock = Sock(app)
 
@@ -111,10 +109,6 @@ def install(app: Flask) -> None:
         finally:
             free.release()
             ws.thread.join(1)  # its farewell goes out before the connection is closed
-
-
-def _no_socket(error: Exception) -> Problem:
-    return Problem(400, "no_websocket", f"This is no handshake of a WebSocket: {error}.")
 
 
 def _take_over(ws: Server) -> None:
@@ -164,12 +158,9 @@ class _Conversation:
                     live = self._own.turns.get(self._chat_id, message.turn)
                     if live:
                         live.stop.set()
-                case Approve() as message:
+                case Decide() as message:
                     self._check(message.id)
-                    decide(self._own, message.id, message.scope)
-                case Deny() as message:
-                    self._check(message.id)
-                    decide(self._own, message.id, None)
+                    decide(self._own, message.id, message.scope if message.type == "approve" else None)
         except Problem as problem:
             self._refuse(problem)
         except REFUSALS as error:
@@ -208,7 +199,7 @@ class _Conversation:
         self._ws.send(json.dumps(message, ensure_ascii=False))
 
 
-def _message(text: str | bytes) -> Ask | Resume | StopTurn | Approve | Deny:
+def _message(text: str | bytes) -> Ask | Resume | StopTurn | Decide:
     """What a client says. Raises `Problem`."""
     content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     try:

@@ -87,27 +87,6 @@ def test_a_moment_is_told_and_pages_of_the_list_follow_each_other(
     assert first["pagination"]["total"] == rest["pagination"]["total"] == 3
 
 
-def test_what_is_found_by_words_is_paged_and_counted(
-    program: Actor, stub: StubModel, frame: FrameRow
-) -> None:
-    stub.reply("Done.")
-    for n in range(3):
-        body = {"start_time": NOON_MS / 1000 + n, "end_time": NOON_MS / 1000 + n + 60, "timezone": ZONE}
-        assert program.post("/api/v1/insights", json=body).status_code == 201
-    seen, cursor = [], "q-0"
-    while cursor:
-        page = program.get(f"/api/v1/insights?q=done&limit=2&cursor={cursor}").get_json()
-        seen += [each["id"] for each in page["data"]]
-        assert page["pagination"]["total"] == 3
-        cursor = page["pagination"]["next_cursor"]
-    assert sorted(seen) == sorted(each["id"] for each in program.get("/api/v1/insights").get_json()["data"])
-    assert program.get("/api/v1/insights?q=xylophone").get_json() == {
-        "data": [], "pagination": {"limit": 50, "next_cursor": None, "total": 0}
-    }  # fmt: skip
-    assert program.get("/api/v1/insights?q=done&cursor=1-2").get_json()["code"] == "invalid_cursor"
-    assert program.get("/api/v1/insights?q=done&all_versions=true").status_code == 400
-
-
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [

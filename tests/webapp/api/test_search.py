@@ -153,17 +153,3 @@ def test_any_text_is_a_valid_search(program: Actor, text: str) -> None:
         base_url="http://127.0.0.1:8420",
     )
     assert answer.status_code == 200
-
-
-def test_where_nothing_is_found_it_says_what_would_be(
-    program: Actor, database: Database, data_dir: DataDir
-) -> None:
-    store_frame(database, data_dir, NOON_MS, text="the retention policy")
-    path = f"/api/v1/search?start_time={NOON}&q=retenton"
-    assert program.get(path).get_json()["suggestions"] is None
-    assert program.get(f"{path}&suggest=true").get_json()["suggestions"] == {
-        "spellings": [{"q": "retention", "total": 1, "without_filters": False}],
-        "widenings": [],
-    }
-    narrowed = program.get(f"/api/v1/search?start_time={NOON + 1}&q=retention&app_name=zoom&suggest=true")
-    assert narrowed.get_json()["suggestions"]["widenings"] == [{"without": ["app_name", "time"], "total": 1}]

@@ -445,10 +445,9 @@ def test_an_export_takes_the_place_of_no_file_unasked(
     store_frame(database, data_dir)
     target = tmp_path / "e.zip"
     target.write_text("mine")
-    for more in ((), ("--answer", "1.1")):
-        monkeypatch.setattr("sys.stdin", io.StringIO(""))
-        code, _, err = recollect("export", str(target), *more)
-        assert code and "is there already. Replace it?" in err
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    code, _, err = recollect("export", str(target))
+    assert code and "is there already. Replace it?" in err
     assert target.read_text() == "mine"
     assert recollect("export", str(target), "--yes")[0] == 0
     code, _, err = recollect("export", str(tmp_path / "none" / "e.zip"))

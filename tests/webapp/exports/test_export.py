@@ -7,7 +7,6 @@ import io
 import json
 import re
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from store.ocr import readings
 from store.privacy.rules import Rule
 from tests.factories import NOON_MS, picture, save_rules, store_frame
 from tests.webapp.conftest import ORIGIN, Actor, csrf_of
-from webapp.cli import run
 
 HOSTILE = "<script>alert(1)</script> | [x](http://evil.example) **b**"
 ANSWER = "You set it to 14 days [1]. The cause was <b>disk</b> pressure. Mail said so [2]."
@@ -88,8 +86,10 @@ def opened(content: bytes) -> dict[str, bytes]:
         return {name: bundle.read(name) for name in bundle.namelist()}
 
 
-def bundle_of(actor: Actor, told: Told, query: str = "") -> tuple[dict[str, bytes], dict[str, Any]]:
-    answer = actor.get(f"{told.api}?{query}")
+def bundle_of(
+    actor: Actor, told: Told, query: str = "", *, page: bool = False
+) -> tuple[dict[str, bytes], dict[str, Any]]:
+    answer = actor.get(f"{told.page}/export?fmt=zip&{query}" if page else f"{told.api}?{query}")
     assert answer.status_code == 200
     files = opened(answer.data)
     return files, json.loads(files["evidence.json"])
@@ -129,19 +129,19 @@ def test_a_crop_is_the_frames_own_pixels_around_the_quote(program: Actor, told: 
 
 
 def test_pictures_come_along_as_they_are_ticked(program: Actor, browser: Actor, told: Told) -> None:
-    files, _ = bundle_of(program, told, "pictures=2&full=2")
+    files, _ = bundle_of(program, told, "chosen=1&picture=2&size2=full", page=True)
     assert {name for name in files if name.startswith("evidence/")} == {
         "evidence/02.webp",
         "evidence/02.json",
     }
     assert hashlib.sha256(files["evidence/02.webp"]).hexdigest() == told.frames[1].sha256
-    assert not [name for name in bundle_of(program, told, "pictures=")[0] if name.startswith("evidence/")]
+    assert not [name for name in bundle_of(program, told, "pictures=none")[0] if name.startswith("evidence/")]
     chosen = browser.get(f"{told.page}/export?fmt=zip&chosen=1&picture=1&size1=full&size2=full")
     assert "evidence/01.webp" in (chosen_files := opened(chosen.data))
     assert "evidence/02.webp" not in chosen_files
     assert chosen.headers["Content-Disposition"].startswith('attachment; filename="chat1-t1-2026')
     assert "no-store" in chosen.headers["Cache-Control"]
-    for bad in ("pictures=x", "pictures=1,,2", "fmt=pdf", "size=3"):
+    for bad in ("pictures=x", "fmt=pdf", "size=3"):
         assert program.get(f"{told.api}?{bad}").status_code == 400
     assert browser.get(f"{told.page}/export?fmt=pdf").status_code == 400
 
@@ -190,7 +190,7 @@ def test_a_frame_that_a_rule_of_today_leaves_out_is_never_in_it(
     program: Actor, browser: Actor, told: Told, data_dir: DataDir
 ) -> None:
     save_rules(data_dir, [Rule(app="Mail")])
-    files, evidence = bundle_of(program, told, "full=1,2")
+    files, evidence = bundle_of(program, told, "pictures=full")
     assert "evidence/02.webp" not in files
     source = evidence["evidence"][1]
     assert "privacy rule" in source["withheld"]
@@ -222,18 +222,6 @@ def test_what_goes_while_an_export_is_written_is_not_in_it(
         refused = program.get(f"{told.api}?fmt={fmt}")
         assert (refused.status_code, refused.json["code"]) == (409, "changed_meanwhile")
     assert program.get(f"{told.api}?fmt={fmt}").status_code == 200
-
-
-def test_a_receipt_names_an_answer_that_a_command_exported(
-    told: Told, data_dir: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, home = tmp_path / "answer.zip", ["--home", str(data_dir.home)]
-    for wrong in (["--no-pictures"], ["--from", "2026-11-20"], ["--to", "2026-11-20"]):
-        assert run(["export", "--answer", "1.1", *wrong, str(path), *home]) != 0
-    assert not path.exists()
-    assert run(["export", "--answer", "1.1", str(path), *home]) == 0
-    receipt = deletion.delete_frames(told.database, Media(data_dir.media), [told.frames[1].id])
-    assert receipt.elsewhere == (str(path),)
 
 
 def assert_nothing_of_mail(files: dict[str, bytes], source: dict[str, Any]) -> None:
@@ -268,7 +256,7 @@ def test_without_boxed_words_only_the_whole_screen_can_be_asked_for(program: Act
     with told.database.write() as connection:
         connection.execute("update evidence set boxes = '[]', state = 'not_found' where n = 1")
     assert "evidence/01.webp" not in bundle_of(program, told)[0]
-    files, evidence = bundle_of(program, told, "full=1")
+    files, evidence = bundle_of(program, told, "pictures=full")
     assert hashlib.sha256(files["evidence/01.webp"]).hexdigest() == told.frames[0].sha256
     assert evidence["evidence"][0]["picture"]["shows"] is None
 

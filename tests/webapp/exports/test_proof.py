@@ -27,8 +27,7 @@ from tests.webapp.exports.test_export import Told, opened
 from webapp.cli import run
 from webapp.exports import bundle, signing
 from webapp.exports.formats import SIGNATURE, SUMS, WHOSE_KEY
-from webapp.exports.proof import Proof, verify
-from webapp.exports.quoted import NAMED, TOLD
+from webapp.exports.proof import NAMED, TOLD, Proof, verify
 
 Files = dict[str, bytes]
 
@@ -259,20 +258,8 @@ def test_a_part_of_a_picture_proves_nothing_and_says_so(
     program: Actor, database: Database, data_dir: DataDir, tmp_path: Path
 ) -> None:
     told, path = Told(database, data_dir), tmp_path / "parts.zip"
-    path.write_bytes(program.get(f"{told.api}?full=2").data)
+    path.write_bytes(program.get(f"{told.page}/export?fmt=zip&size2=full").data)
     proof = verify(path)
     assert (proof.problems, numbers(proof)) == ((), [2])
     assert proof.unproven == ((1, "Only a part of its picture comes along."),)
     assert "evidence/01.json" not in opened(path.read_bytes())
-
-
-def test_the_command_line_exports_the_same(
-    database: Database, data_dir: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Told(database, data_dir)
-    path, home = tmp_path / "answer.zip", str(data_dir.home)
-    assert run(["export", "--answer", "1.1", str(path), "--home", home, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["signed_by"] == verify(path).signed_by
-    assert numbers(verify(path)) == [1, 2]
-    for wrong in ("1.9", "x", "1"):
-        assert run(["export", "--answer", wrong, str(path), "--home", home]) == 1

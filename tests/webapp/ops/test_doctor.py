@@ -165,7 +165,6 @@ def test_what_failed_last_in_ingest_is_told_for_a_day(data_dir: DataDir) -> None
 def test_reading_that_is_switched_off_is_a_choice() -> None:
     settings = OcrSettings(engine="off")
     assert doctor.check_ocr(settings).verdict == "--"
-    assert doctor.check_languages(settings).verdict == "--"
 
 
 def test_a_missing_language_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,9 +182,7 @@ def test_a_missing_language_is_named_with_its_command(monkeypatch: pytest.Monkey
     monkeypatch.setattr(doctor, "open_ocr", only_english)
     reading = doctor.check_ocr(OcrSettings())
     assert (reading.verdict, reading.action) == ("X", "apt install tesseract-ocr-chi-sim")
-    languages = doctor.check_languages(OcrSettings())
-    assert (languages.verdict, languages.action) == ("X", "apt install tesseract-ocr-chi-sim")
-    assert "chi_sim cannot be read; eng could" in languages.sentence
+    assert "chi_sim cannot be read; eng could" in reading.sentence
 
 
 def test_an_engine_nobody_knows_is_told_with_the_known_ones() -> None:
@@ -259,7 +256,7 @@ def test_an_empty_home_passes_apart_from_its_screen(
     monkeypatch.setenv("DISPLAY", ":0")
     choose_reading_languages(open_database(data_dir), ["eng"], Settings().ocr)
     checks = doctor.check_all(data_dir, Settings())
-    assert [check.sentence for check in checks if check.name == "Languages"] == ["eng"]
+    assert [check.sentence.endswith(": eng") for check in checks if check.name == "Reading text"] == [True]
     assert [check.name for check in checks if check.verdict in ("X", "!")] == []
 
 
@@ -288,6 +285,16 @@ def test_who_hands_in_to_a_server_is_told_how_that_goes(data_dir: DataDir) -> No
         assert (check.verdict, part in check.sentence) == (verdict, True), check
         assert (check.action != "") == (verdict == "!")
         assert "tried again" not in check.action  # where somebody has to do something, that is no help
+
+
+def test_the_newest_frame_came_the_whole_way(database: Database, data_dir: DataDir) -> None:
+    assert doctor.check_canary(data_dir).verdict == "--"
+    with database.write() as connection:
+        add_frame(connection, "xylophone")
+    assert doctor.check_canary(data_dir).verdict == "OK"
+    with database.write() as connection:
+        connection.execute("insert into frames_fts (frames_fts) values ('delete-all')")
+    assert doctor.check_canary(data_dir).verdict == "X"
 
 
 def test_what_other_programs_read_is_told(data_dir: DataDir) -> None:

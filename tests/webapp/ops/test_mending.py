@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
-
-import pytest
 
 from store.core.database import Database
 from store.core.paths import DataDir
-from store.core.settings import OcrSettings
 from store.frames.media import Media
 from store.spool.queue import Spool
 from store.timeline import segments
 from store.verify.verify import verify
 from tests.factories import NOON_MS, store_frame
-from webapp.ops import canary, doctor
 from webapp.ops.mending import mend
 
 
@@ -64,20 +59,3 @@ def test_files_are_closed_to_others_and_leavings_go(database: Database, data_dir
     assert [sentence.partition(" ")[0] for sentence in said] == ["Closed", "The", "Removed"]
     assert (data_dir.token.stat().st_mode & 0o777, data_dir.media.stat().st_mode & 0o777) == (0o600, 0o700)
     assert (left.exists(), fresh.exists(), (data_dir.home / "web.json").exists()) == (False, True, False)
-
-
-# -- the canary ---------------------------------------------------------------------------
-
-
-def test_a_picture_flies_the_whole_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    check = doctor.check_canary(OcrSettings())
-    assert (check.verdict, "and found" in check.sentence) == ("OK", True), check
-    assert list(tmp_path.iterdir()) == []
-    assert doctor.check_canary(OcrSettings(engine="off")).verdict == "--"
-
-
-def test_where_it_falls_is_said_with_the_reason() -> None:
-    check = doctor.check_canary(OcrSettings(languages=("xyz",)))
-    assert check.verdict == "X" and "not read" in check.sentence and "xyz" in check.sentence
-    assert canary.WORD not in check.sentence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import errno
 from unittest.mock import Mock
 
 import pytest
@@ -13,7 +13,6 @@ from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.settings import Settings, WebSettings
 from store.egress import access_keys, access_log
-from store.egress.access_log import Access
 from tests.tables import for_each
 from tests.webapp.conftest import PORT, Actor, Clock, browser_of, csrf_of, make_token
 from webapp import create_app
@@ -161,7 +160,6 @@ def test_each_use_of_a_token_leaves_a_row(app: Flask, database: Database) -> Non
     actor = Actor(app.test_client(), {"Authorization": f"Bearer {token}"})
     for method, path in (("GET", STATS), ("GET", "/api/v1/frames/7"), ("POST", "/api/v1/delete")):
         actor.ask(method, path)
-    assert app.extensions["token_uses"].write()
     rows = access_log.latest(database)[::-1]
     assert [(row.caller, row.door, row.tool, row.outcome) for row in rows] == [
         ("my script", "api", "api.operation_stats", "answered"),
@@ -170,39 +168,18 @@ def test_each_use_of_a_token_leaves_a_row(app: Flask, database: Database) -> Non
     ]
 
 
-def test_an_answer_does_not_wait_for_its_row(
-    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+@for_each(
+    ("error", "code"), [(StoreBusy("busy"), "store_busy"), (OSError(errno.ENOSPC, "full"), "disk_full")]
+)
+def test_nothing_is_told_to_a_token_without_a_row(
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
 ) -> None:
-    """It is kept in memory, and written as soon as the database can be written."""
-    monkeypatch.setattr(keys, "_WRITTEN_EVERY_S", 0.01)
-    monkeypatch.setattr(keys, "_TRIED_AGAIN_S", 0.01)
     actor = Actor(app.test_client(), {"Authorization": f"Bearer {make_token(database, 'read')}"})
-    with Database(database.data_dir).write():
-        assert [actor.get(STATS).status_code for _ in range(3)] == [200] * 3
-        assert access_log.latest(database) == []
-    end_s = time.monotonic() + 60
-    while len(access_log.latest(database)) < 3 and time.monotonic() < end_s:
-        time.sleep(0.02)
-    assert len(access_log.latest(database)) == 3
-
-
-def test_rows_that_could_not_be_written_are_kept_in_order(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def busy(*_: object) -> None:
-        raise StoreBusy("busy")
-
-    kept = keys.Uses(database)
-    monkeypatch.setattr(keys.threading, "Thread", Mock())
-    rows = [Access(n, "api", "stats", "answered", 0, 0, "a program") for n in range(3)]
-    for row in rows[:2]:
-        kept.note(row)
     with monkeypatch.context() as patch:
-        patch.setattr(access_log, "record", busy)
-        assert not kept.write()
-    kept.note(rows[2])
-    assert kept.write() and kept.write()
-    assert access_log.latest(database) == rows[::-1]
+        patch.setattr(access_log, "record", Mock(side_effect=error))
+        answer = actor.get(STATS)
+    assert (answer.status_code, answer.get_json()["code"]) == (503, code)
+    assert "frames" not in answer.text and answer.headers["Cache-Control"] == "private, no-store"
 
 
 def test_a_token_is_made_on_the_page_shown_once_and_revoked(

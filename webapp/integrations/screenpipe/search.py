@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field
 
 from assistant.read_api import calls
-from assistant.read_api.calls import Found, ReadCall
+from assistant.read_api.calls import ReadCall
 from store.core.errors import MediaGone
 from store.frames import frames, tags
 from store.ocr import readings
@@ -67,14 +67,10 @@ def search(call: ReadCall) -> Document:
     hits = page.hits[query.offset :]
     call.returned = len(hits)
     items: list[Document] = [{"type": "OCR", "content": _content(call, hit, query, texts)} for hit in hits]
-    return query.page(items, limit, _total(page))
-
-
-def _total(page: Found) -> int:
-    """Exact once everything was looked at; before, what is known to be there at least."""
-    if page.next_cursor is None:
-        return len(page.hits)
-    return max(page.page.total - page.passed_over, len(page.hits) + 1)
+    total = len(page.hits)
+    if page.next_cursor is not None:  # before everything was looked at: what is known to be there at least
+        total = max(page.page.total - page.passed_over, total + 1)
+    return query.page(items, limit, total)
 
 
 def _text(call: ReadCall, frame_id: int) -> str:

@@ -18,8 +18,7 @@ from store.memory import chat_sessions, context_packs
 from store.memory.context_packs import StoredPack
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
-from webapp.core.lookups import chat_or_404, turn_or_404
-from webapp.core.services import Services, services
+from webapp.core.services import Services, chat_or_404, services, turn_or_404
 
 
 def topic_of(own: Services, chat_id: int) -> Topic | None:

@@ -25,9 +25,8 @@ from webapp.api.event_stream import PageEvent
 from webapp.api.questions import turn_services
 from webapp.core import parameters, templating
 from webapp.core.errors import Problem
-from webapp.core.lookups import chat_or_404, stored_turn_or_404, turn_or_404
 from webapp.core.parameters import number
-from webapp.core.services import Viewer, services, viewer
+from webapp.core.services import Viewer, chat_or_404, services, stored_turn_or_404, turn_or_404, viewer
 from webapp.core.uploads import form_attachments
 from webapp.pages.chats.memory import topic_of
 from webapp.pages.chats.understood import chosen_range

@@ -23,8 +23,7 @@ from webapp.api.questions import start_check
 from webapp.api.tool_calls import decide
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
-from webapp.core.lookups import chat_or_404, stored_turn_or_404, turn_or_404
-from webapp.core.services import Viewer, services, viewer
+from webapp.core.services import Viewer, chat_or_404, services, stored_turn_or_404, turn_or_404, viewer
 from webapp.exports import files, formats
 from webapp.exports.pack import Size
 from webapp.pages.chats.routes import PATIENCE_S, followed, refused_page, started, turn_fragment

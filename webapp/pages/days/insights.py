@@ -18,7 +18,7 @@ from store.memory import daily_hours, daily_summaries, insights
 from store.memory.daily_summaries import DailySummary
 from store.memory.insights import InsightFilter
 from store.memory.observations import HOUR_MS
-from webapp.api.days import day_or_404
+from webapp.api.memory import day_or_404
 from webapp.api.questions import turn_services
 from webapp.core import templating
 from webapp.core.services import Services, services, viewer

@@ -15,8 +15,8 @@ from store.core.translation import gettext as _
 from store.memory import daily_hours, daily_summaries
 from store.memory.daily_summaries import DailySummary
 from store.sources import calendars, inventory, messages
-from webapp.api import days as api
-from webapp.api.days import DayAnswer, day_or_404
+from webapp.api import memory as api
+from webapp.api.memory import DayAnswer, day_or_404
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import day_named, number
