@@ -42,15 +42,8 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
         decides = request.mode == "agent" or about is not None or bool(request.attachments)
         services.models.find_out(model.name, PATIENCE_S if decides else 0.0)
     can_use_tools = _can_use_tools(services, model)
-    asked = scope.understood(
-        services.database,
-        request,
-        message,
-        zone,
-        about,
-        uses_tools=can_use_tools,
-        permits=services.permits,
-    )
+    reader = scope.Reader(services.database, request, message, zone, about, can_use_tools, services.permits)
+    asked = reader.understood()
     if request.mode == "agent" and not can_use_tools:
         sentence = _(
             "the model %(name)r is not set up for tools; name a time, or choose another model",
