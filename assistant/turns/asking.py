@@ -28,7 +28,6 @@ from assistant.turns import attachments, prompts, tool_execution
 from assistant.turns.answering import check, partial_completion
 from assistant.turns.beside_answers import Beside
 from assistant.turns.model_session import ModelSession
-from assistant.turns.pictures import of_turn as pictures_of_turn
 from assistant.turns.plain_answers import quotation
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from assistant.turns.tool_execution import carry_out
@@ -59,8 +58,8 @@ def ask(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> Generator[Tu
     if isinstance(plan.model, ExtractiveModel):
         yield turn.status("thinking", "comparing")
         turn.stop.check()
-        if own := attachments.names(plan.attached.own):
-            turn.warnings.append(text("files_unread", plan.language, names=own))
+        if own := [file.name for file in plan.attached.own]:
+            turn.warnings.append(text("files_unread", plan.language, names=", ".join(own)))
         turn.frames_read = len(retrieval.entries)
         return quotation(turn, retrieval, beside)
     session = _session(turn, plan.model, replace(retrieval, beside=beside.told))
@@ -87,7 +86,7 @@ def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Model
     endpoint = services.models.endpoint(model.name)
     form = endpoint.tool_format if plan.uses_tools else ""
     tools = _offered(turn, model.context_tokens) if plan.uses_tools else []
-    pictures = pictures_of_turn(turn, retrieval, model.context_tokens // 4)
+    pictures = attachments.pictures_of(turn, retrieval, model.context_tokens // 4)
     settings = services.agent.settings if services.agent else None
     session = ModelSession(
         turn,
@@ -268,10 +267,11 @@ def _answer(session: ModelSession, completion: Completion) -> CheckedAnswer:
     session.warn()
     if completion.finish_reason == "length":
         turn.warnings.append(text("cut_short", plan.language))
-    if not session.plan.uses_tools:
-        turn.warnings += attachments.truncation_warnings(session.files, plan.language)
-    retrieval, shown = _all_shown(session)
-    turn.frames_read = len(shown)
+    for file, shown in () if plan.uses_tools else session.files.cut:
+        counts = {"shown": f"{shown:,}", "total": f"{file.characters:,}"}
+        turn.warnings.append(text("file_cut", plan.language, file=file.name, **counts))
+    retrieval, entries = _all_shown(session)
+    turn.frames_read = len(entries)
     by_tools = plan.shows_anchor or not session.retrieval.entries
     sampled = len(retrieval.entries if by_tools else session.retrieval.entries)
     by_tools = by_tools and plan.uses_tools
@@ -281,7 +281,7 @@ def _answer(session: ModelSession, completion: Completion) -> CheckedAnswer:
         turn,
         completion,
         retrieval,
-        shown,
+        entries,
         measured=_measured(session),
         off_screen=session.off_screen,
         seen=session.findings.seen,

@@ -28,9 +28,7 @@ from assistant.tools.files import read_attachment
 from assistant.tools.registry import AgentServices
 from assistant.tools.tool import Tool
 from assistant.turns import attachments, prompts
-from assistant.turns.attachments import AttachmentText
-from assistant.turns.pictures import TOKENS as PICTURE_TOKENS
-from assistant.turns.pictures import Pictures
+from assistant.turns.attachments import PICTURE_TOKENS, AttachmentText, Pictures
 from assistant.turns.plan import RunningTurn, TurnPlan, reserve
 from assistant.turns.prompts import RESULTS
 from engines.cancellation import Cancelled
