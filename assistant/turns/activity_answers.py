@@ -139,18 +139,15 @@ class ActivityAnswers:
     def summary(self) -> Iterator[Item]:
         """Blocks of time: their windows, the one used longest first, and the line that stood most in each."""
         entries = self.retrieval.entries
-        own = self._own_lines(entries)
+        with self.turn.database.read() as connection:
+            texts = own_texts(connection, [entry.frame.id for entry in entries])
+        # The lines of each frame that stand in the window it goes by.
+        own = {e.id: texts[e.frame.id].lines if e.frame.id in texts else () for e in entries}
         lines = Counter(form for entry in entries for form in _forms(own[entry.id]))
         for block in self._blocks():
             inside = [e for e in entries if block.start_ms <= e.frame.captured_ms <= block.end_ms]
             if inside:
                 yield self._block(block, inside, own, lines)
-
-    def _own_lines(self, entries: Sequence[Entry]) -> dict[str, Sequence[OwnLine]]:
-        """The lines of each frame that stand in the window it goes by."""
-        with self.turn.database.read() as connection:
-            texts = own_texts(connection, [entry.frame.id for entry in entries])
-        return {entry.id: texts[entry.frame.id].lines if entry.frame.id in texts else () for entry in entries}
 
     def _block(
         self,

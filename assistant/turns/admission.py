@@ -18,7 +18,6 @@ from assistant.turns.plan import TurnPlan, TurnServices, Voice
 from assistant.turns.prompts import EVIDENCE_RULES
 from engines.chat.extractive import ExtractiveModel
 from store.chats import conversations, personas, prompts, records
-from store.chats.personas import Persona
 from store.chats.records import AnchoredChat
 from store.core import tombstones
 from store.core.database import Database
@@ -35,8 +34,11 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     message, zone = _message(request), _zone(request.timezone)
     model = services.models.get(request.model)
     about = _about(services, request, zone)
-    if about is not None and isinstance(model, ExtractiveModel):
-        _refuse_rewriting(services.database, request, about)
+    if about and about.anchored.amends_id is not None and isinstance(model, ExtractiveModel):
+        chat_id = request.chat_id
+        is_again = chat_id is not None and insights.of_chat(services.database, chat_id) is None
+        if request.amend or is_again:  # quoting cannot change a text by what is asked
+            raise TurnRefused("model_required", "model", _("amending an insight needs a language model"))
     if request.mode != "evidence":
         # Waited for only where it decides what is asked; the first frames of other turns come before it.
         decides = request.mode == "agent" or about is not None or bool(request.attachments)
@@ -95,13 +97,6 @@ def _about(services: TurnServices, request: TurnRequest, zone: ZoneInfo) -> Anch
             raise TurnRefused("not_an_insight", "amend", _("only the chat of an insight can be amended"))
         anchored = AnchoredChat(amended.anchor, amended.id)
     return anchor_facts.of(services.database, anchored, zone) if anchored else None
-
-
-def _refuse_rewriting(database: Database, request: TurnRequest, about: AnchorFacts) -> None:
-    """Quoting cannot change a text by what is asked, also where that failed and is asked for again."""
-    is_again = request.chat_id is not None and insights.of_chat(database, request.chat_id) is None
-    if about.anchored.amends_id is not None and (request.amend or is_again):
-        raise TurnRefused("model_required", "model", _("amending an insight needs a language model"))
 
 
 def _context(
@@ -174,24 +169,17 @@ def resolve_voice(database: Database, request: TurnRequest) -> Voice:
         return Voice(override, None, note)
     if request.persona_id == NO_VOICE:
         return Voice(NEUTRAL, None, note)
-    persona = _persona(database, request)
-    if persona is not None:
-        return Voice(persona.system_prompt, persona, note)
-    stored = "" if request.chat_id is None else conversations.identity(database, request.chat_id)
-    return Voice(stored or NEUTRAL, _stored_persona(database, request.chat_id) if stored else None, note)
-
-
-def _stored_persona(database: Database, chat_id: int | None) -> Persona | None:
-    """Whose words a chat began with, as they were then; None for an override, or nobody."""
-    version = chat_id and personas.of_turn(database, chat_id, 1).version
-    return replace(personas.get(database, version.persona_id), version=version.version) if version else None
-
-
-def _persona(database: Database, request: TurnRequest) -> Persona | None:
-    """The persona that a request names, or for a new chat the active one."""
     if request.persona_id is not None:
-        named = personas.get(database, request.persona_id)
-        if named.archived_ms is not None:
-            raise NotFound("persona", named.id)
-        return named
-    return personas.active(database) if request.chat_id is None else None
+        persona = personas.get(database, request.persona_id)
+        if persona.archived_ms is not None:
+            raise NotFound("persona", persona.id)
+        return Voice(persona.system_prompt, persona, note)
+    if request.chat_id is None:
+        active = personas.active(database)
+        return Voice(active.system_prompt, active, note) if active else Voice(NEUTRAL, None, note)
+    stored = conversations.identity(database, request.chat_id)
+    spoken = personas.of_turn(database, request.chat_id, 1).version
+    if not (stored and spoken):  # an override, or nobody
+        return Voice(stored or NEUTRAL, None, note)
+    # Whose words a chat began with, as they were then.
+    return Voice(stored, replace(personas.get(database, spoken.persona_id), version=spoken.version), note)

@@ -79,11 +79,13 @@ class Beside:
     @property
     def nothing_then(self) -> str:
         """That the sources which are asked for a time have nothing of it; "" where another thing is asked."""
-        if self.words or not self.named or not self.turn.plan.beside.ranges:
+        plan = self.turn.plan
+        if self.words or not self.named or not plan.beside.ranges:
             return ""
-        language = self.turn.plan.language
-        names = [text(each.kind, language, "sources") for each in self.named]
-        return text("nothing_then", language, sources=("、" if language == "zh" else ", ").join(names))
+        names = [text(each.kind, plan.language, "sources") for each in self.named]
+        return text(
+            "nothing_then", plan.language, sources=("、" if plan.language == "zh" else ", ").join(names)
+        )
 
     @cached_property
     def entries(self) -> list[Entry]:
@@ -136,20 +138,20 @@ class Beside:
 
     @cached_property
     def told(self) -> tuple[str, ...]:
-        """The same for a model, a line each; in agent mode it looks by itself."""
-        if self.turn.plan.mode == "agent":
+        """The same for a model, a line each, and what was written in a time that is summed up; in agent mode
+        it looks by itself.
+        """
+        plan = self.turn.plan
+        if plan.mode == "agent":
             return ()
-        rows = ((item, self.quoted.get(line_of(item))) for item in (*self.alone(), *self._written_then()))
+        items = self.alone()
+        if plan.beside.ranges and not (self.words or self.named):
+            items += self.listed([each for each in self.looked if each.kind == "messages"])
+        rows = ((item, self.quoted.get(line_of(item))) for item in items)
         return tuple(
             f"{row.excerpt}: {' / '.join(q.text for q in item.quotes)}" if row else item.head
             for item, row in rows
         )
-
-    def _written_then(self) -> list[Item]:
-        """What was written in the time that is summed up."""
-        if self.words or self.named or not self.turn.plan.beside.ranges:
-            return []
-        return self.listed([each for each in self.looked if each.kind == "messages"])
 
     def listed(self, looked: Sequence[Looked]) -> list[Item]:
         """The rows of the time that is asked about, else those that are next or latest."""
@@ -158,26 +160,22 @@ class Beside:
         latest = (sorted(each.entries, key=lambda entry: -entry.frame.captured_ms) for each in looked)
         return self._rows([entry for entries in latest for entry in entries[:MAX_LISTED]])
 
-    def of_named_then(self) -> list[Item]:
-        """The rows of the sources that the question names, of its time."""
-        return self.listed(self.named) if self.turn.plan.beside.ranges else []
-
     def then(self) -> list[Item]:
         """What calendars have of the time that is asked about, and the places that were reached then."""
-        ranges = self.turn.plan.beside.ranges
-        events = [each for each in self.looked if each.kind == "calendar"] if ranges else []
-        return [*self.listed(events), *(item for span in ranges for item in self._reached(*span))]
-
-    def _reached(self, start_ms: int, end_ms: int) -> Iterator[Item]:
         plan = self.turn.plan
-        is_short = end_ms - start_ms <= LONGEST_REACHED_MS
-        if not (self._may_look("get_location_history") and is_short):
-            return
-        on = times.to_local(start_ms, plan.zone).date()
-        if names := inventory.held_between(self.turn.database, start_ms, end_ms).places:
-            at = day(start_ms, plan.zone, plan.now_ms, plan.language)
-            entry = other_sources.place_entry(f"/sources/location?day={on}", start_ms, names)
-            yield self._item(replace(entry, excerpt=text("reached", plan.language, "looked", when=at)), names)
+        if not plan.beside.ranges:
+            return []
+        items = self.listed([each for each in self.looked if each.kind == "calendar"])
+        for start_ms, end_ms in plan.beside.ranges if self._may_look("get_location_history") else ():
+            if end_ms - start_ms > LONGEST_REACHED_MS:
+                continue
+            if names := inventory.held_between(self.turn.database, start_ms, end_ms).places:
+                address = f"/sources/location?day={times.to_local(start_ms, plan.zone).date()}"
+                at = day(start_ms, plan.zone, plan.now_ms, plan.language)
+                entry = other_sources.place_entry(address, start_ms, names)
+                entry = replace(entry, excerpt=text("reached", plan.language, "looked", when=at))
+                items.append(self._item(entry, names))
+        return items
 
     def _may_look(self, tool: str) -> bool:
         mode = self.modes.get(tool, "off")
@@ -225,10 +223,6 @@ class Beside:
         """The rows that were told, whole."""
         for row in self.quoted.values():
             yield off_screen.Item(f"{row.excerpt}\n{row.frame.text}", row.id.split()[0], row.address)
-
-    def looked_at(self) -> str:
-        """How much of other sources was looked at: ``60 messages, 40 events``."""
-        return other_sources.counted(self.looked, self.turn.plan.language)
 
     def note(self) -> None:
         """Keep with the turn what its answer rests on: it goes when that is deleted."""

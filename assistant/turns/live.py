@@ -12,6 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.core.errors import TurnRefused, UnknownChat, turn_error
@@ -199,19 +200,19 @@ class LiveTurns:
                 request = next(series.requests, None)
                 if request is None:
                     break
-                series.note(self._asked(series, services, request))
-            except Exception as error:  # whatever it is, the others may go better
+                series.now = turn = self.start(services, request)
+                if series.is_stopped:  # while it was admitted
+                    turn.stop.set()
+                error: TurnError | None = turn_error(UnknownChat(turn.chat_id), "en")
+                for event in unattended(services, (event for _, event in turn.follow())):
+                    if isinstance(event, FinalEvent):
+                        error = event.result.error
+                series.note(f"{error.message} {error.action}" if error else "")
+            except Exception as failure:  # whatever it is, the others may go better
                 log.exception("a question of a series was not asked")
-                series.note(_sentence(error))
+                series.note(_sentence(failure))
         series.is_over = True
         services.database.close_thread()
-
-    def _asked(self, series: TurnSeries, services: TurnServices, request: TurnRequest) -> str:
-        """Why a question of a series has no answer; "" where it has one."""
-        series.now = turn = self.start(services, request)
-        if series.is_stopped:  # while it was admitted
-            turn.stop.set()
-        return _followed_to_the_end(turn, services)
 
     def _refuse_too_many(self) -> None:
         with self._lock:
@@ -245,21 +246,12 @@ def _start(name: str, target: Callable[..., None], *arguments: object) -> None:
     threading.Thread(target=run, name=name, daemon=True).start()
 
 
-def _followed_to_the_end(turn: LiveTurn, services: TurnServices) -> str:
-    """Why a turn has no answer; "" where it has one."""
-    error: TurnError | None = turn_error(UnknownChat(turn.chat_id), "en")
-    for event in unattended(services, (event for _, event in turn.follow())):
-        if isinstance(event, FinalEvent):
-            error = event.result.error
-    return f"{error.message} {error.action}" if error else ""
-
-
 def _sentence(error: Exception) -> str:
     """What the person reads of an error: the words of a refusal, and of the system where it gave any."""
+    if isinstance(error, TurnRefused):
+        return str(error)
     system = error.strerror if isinstance(error, OSError) else ""
-    return (
-        str(error) if isinstance(error, TurnRefused) else system or turn_error(error, own_language()).message
-    )
+    return system or turn_error(error, own_language()).message
 
 
 def _drain(
@@ -274,17 +266,11 @@ def _drain(
         log.info("chat %s was deleted while turn %s was answered", turn.chat_id, turn.n)
     except Exception:  # the turn is stored as interrupted; whoever follows it must learn that
         log.exception("turn %s of chat %s failed", turn.n, turn.chat_id)
-        _tell_failure(turn, services)
+        with suppress(UnknownChat):  # deleted meanwhile
+            result = stored_turn(services.database, turn.chat_id, turn.n)
+            if result.error:
+                turn.add(ErrorEvent(result.error))
+            turn.add(FinalEvent(result))
     finally:
         turn.close()
         services.database.close_thread()
-
-
-def _tell_failure(turn: LiveTurn, services: TurnServices) -> None:
-    try:
-        result = stored_turn(services.database, turn.chat_id, turn.n)
-    except UnknownChat:  # deleted meanwhile
-        return
-    if result.error:
-        turn.add(ErrorEvent(result.error))
-    turn.add(FinalEvent(result))

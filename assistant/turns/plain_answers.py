@@ -8,7 +8,7 @@ stands on no frame is said, with the nearest there is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
@@ -18,7 +18,7 @@ from assistant.core.texts import HAN, asked_in, normalize
 from assistant.language import questions
 from assistant.language.questions import Form, asked_words
 from assistant.language.values import DaysMeant
-from assistant.retrieval import answer_lines, table_cells, usage
+from assistant.retrieval import answer_lines, other_sources, table_cells, usage
 from assistant.retrieval.answer_lines import Answers, Moment, Question, Synonyms, told_by
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.furniture import other_windows
@@ -27,7 +27,7 @@ from assistant.retrieval.table_cells import Crossing
 from assistant.retrieval.usage import Window
 from assistant.turns import scope as scopes
 from assistant.turns.activity_answers import ActivityAnswers
-from assistant.turns.answering import check, look
+from assistant.turns.answering import check, look, no_captures
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
@@ -52,14 +52,20 @@ _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 def quotation(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer:
     """The answer that needs no model, behind a sentence that says so."""
     answer = _wider(PlainAnswer(turn, retrieval, beside))
-    return _checked(answer, list(answer.items()))
-
-
-def beside_frames(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer | None:
-    """The same where there is no frame; None where nothing else answers either."""
-    answer = _wider(PlainAnswer(turn, retrieval, beside))
-    items = list(answer.items()) if answer.crossing else beside.alone()
-    return _checked(answer, items) if items else None
+    entries, files = answer.entries, turn.plan.attached.own
+    if entries or turn.plan.asks_without_frames:
+        items = list(answer.items())
+    elif not (items := beside.alone()):
+        return no_captures(turn)
+    if files:
+        names = ", ".join(file.name for file in files)
+        turn.warnings.append(text("files_unread", turn.plan.language, names=names))
+    turn.frames_read = len(retrieval.entries)
+    beside.note()
+    is_quoted = any(item.quotes for item in items)
+    name = "extractive_beside" if beside.quoted else "extractive" if is_quoted else "extractive_told"
+    opening, said = text(name, turn.plan.language), ExtractiveModel().compose(items)
+    return check(turn, said, answer.retrieval, entries, opening=opening, beside=beside.quoted)
 
 
 def _wider(narrow: PlainAnswer) -> PlainAnswer:
@@ -89,20 +95,10 @@ def _wider(narrow: PlainAnswer) -> PlainAnswer:
         scope = turn.plan.scope
         turn.plan = replace(turn.plan, scope=replace(scope, text=scope.text.replace(not_then, as_head)))
         return wider
-    if wider.is_found and not (narrow.is_found or plan.scope.follows):
+    if narrow.entries and wider.is_found and not (narrow.is_found or plan.scope.follows):
         return wider
     turn.plan, turn.coverage, turn.evidence = before
     return narrow
-
-
-def _checked(answer: PlainAnswer, items: Sequence[Item]) -> CheckedAnswer:
-    turn, retrieval, beside = answer.turn, answer.retrieval, answer.beside
-    beside.note()
-    is_quoted = any(item.quotes for item in items)
-    name = "extractive_beside" if beside.quoted else "extractive" if is_quoted else "extractive_told"
-    opening = text(name, turn.plan.language)
-    completion = ExtractiveModel().compose(items)
-    return check(turn, completion, retrieval, retrieval.entries, opening=opening, beside=beside.quoted)
 
 
 @dataclass
@@ -220,7 +216,7 @@ class PlainAnswer:
             return
         if not is_whole:
             sentence = self.nothing()
-            if sources := self.beside.looked_at():
+            if sources := other_sources.counted(self.beside.looked, plan.language):
                 sentence += text("nor_beside", plan.language, sources=sources)
             after, instead = self._instead(form)
             yield Item(sentence + text(after, plan.language), is_point=False)
@@ -233,7 +229,7 @@ class PlainAnswer:
         """(how it is called, what there is in place of an answer)"""
         scope, found, used = self.plan.scope, self.found, self.activity.segments
         near = "nearest" if found.moments else "none_near"
-        if of_named := self.beside.of_named_then():
+        if self.plan.beside.ranges and (of_named := self.beside.listed(self.beside.named)):
             return "nearest", of_named
         if used and (form is Form.APPS or (form in _MEASURED and not found.has_words)):
             return near, [self.activity.total(Form.APPS, used)]

@@ -227,7 +227,7 @@ class RunningTurn:
     """A turn under way. Its question is `stored`, and all below `stop` is stored with it even if it fails.
 
     `usage` is what its answers took, `sources` names what it rests on beside frames, `ending` is what broke
-    an answer off, if anything did, and `refusal` why it is asked anew: without tools, or for fewer tokens.
+    an answer off, if anything did, and `refusal` why it is asked anew without tools.
     """
 
     services: TurnServices

@@ -60,7 +60,7 @@ def frame_anchor(afternoon: Afternoon, text: str = "retention set to 14 days", *
 def tell(deps: TurnServices, anchor: Anchor, **changes: Any) -> Insight:
     """An insight of an anchor, as the page asks for it."""
     values: dict[str, Any] = {"timezone": SHANGHAI, "now_ms": NOW_MS, "anchor": anchor, **changes}
-    label = anchor_facts.of(deps.database, records.AnchoredChat(anchor), ZoneInfo(SHANGHAI)).label
+    label = anchor_facts.label(anchor, ZoneInfo(SHANGHAI))
     result = answer(deps, TurnRequest(message=label, **values))
     assert result.error is None, result.error
     return held(deps, result)
@@ -449,7 +449,7 @@ def broken_once(step: str, error: type[Exception]) -> Callable[..., Any]:
 STEPS = (
     "assistant.turns.transcript.before",
     "assistant.turns.turn.begin",
-    "assistant.turns.asking._session",
+    "assistant.turns.asking.ModelSession",
     "assistant.turns.prompts.blocks",
     "assistant.turns.asking._generate",
     "assistant.turns.tool_execution._new_call",
