@@ -15,7 +15,6 @@ from assistant.core.texts import answer_language, estimate_tokens
 from assistant.turns import anchor_facts, attachments, scope
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import TurnPlan, TurnServices, Voice
-from assistant.turns.prompts import EVIDENCE_RULES
 from engines.chat.extractive import ExtractiveModel
 from store.chats import conversations, personas, prompts, records
 from store.chats.records import AnchoredChat
@@ -116,7 +115,9 @@ def _context(
         session_id=request.session_id,
         version=request.context_version,
         withheld=withheld,
-        prompt_tokens=estimate_tokens(identity) + estimate_tokens(EVIDENCE_RULES) + estimate_tokens(message),
+        prompt_tokens=estimate_tokens(identity)
+        + estimate_tokens(PROMPTS["evidence_rules"])
+        + estimate_tokens(message),
         window_tokens=0 if isinstance(model, ExtractiveModel) else model.context_tokens,
     )
     return prepare(services.context, asking)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from types import MappingProxyType
 
 from assistant.core.records import Claim, Coverage
@@ -25,7 +26,7 @@ from assistant.turns import scope
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Completion, ModelError
-from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
+from store.embeddings.knn import WORDS_ONLY
 from store.ocr import readings
 from store.search.filters import Filters
 
@@ -46,7 +47,9 @@ def look(turn: RunningTurn) -> Retrieval:
         retrieval = _given(turn)
     else:
         # An endpoint of vectors may be slow, too.
-        meaning = turn.wait_for(lambda: _meaning(turn))
+        meaning, embedder = WORDS_ONLY, services.embedder
+        if embedder and plan.words:
+            meaning = turn.wait_for(partial(embedder.asked, plan.searched_for, turn.stored.id))
         also = plan.shown if plan.request.frame_id is None else {plan.request.frame_id}
         spread = select_in if plan.mode == "evidence" else spread_in
         retrieval = retrieve(
@@ -73,12 +76,6 @@ def _given(turn: RunningTurn, entries: tuple[Entry, ...] = ()) -> Retrieval:
     count, fresh_to_ms = len(entries), readings.index_fresh_to_ms(turn.database)
     looked = Coverage(count, count, relevant=count, is_found=count > 0, index_fresh_to_ms=fresh_to_ms)
     return Retrieval(_filters(turn.plan), entries, looked)
-
-
-def _meaning(turn: RunningTurn) -> RetrievalQuery:
-    """What the question means, when it asks for something; made before anything is read."""
-    embedder, plan = turn.services.embedder, turn.plan
-    return embedder.asked(plan.searched_for, turn.stored.id) if embedder and plan.words else WORDS_ONLY
 
 
 def _days_ahead(plan: TurnPlan) -> Iterator[str]:

@@ -16,13 +16,13 @@ from assistant.core.records import DeltaEvent, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
 from assistant.evidence.replies import StreamBuffer, has_answer
 from assistant.formats.parsing import Call, Parsed, call_as_text
-from assistant.retrieval.measured_facts import MeasuredFacts, facts
+from assistant.retrieval.measured_facts import facts
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools import registry
-from assistant.turns import prompts, tool_execution
+from assistant.turns import tool_execution
 from assistant.turns.answering import check, partial_completion
 from assistant.turns.beside_answers import Beside
-from assistant.turns.model_session import ModelSession
+from assistant.turns.model_session import OUTPUT_SCHEMA, ModelSession
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from assistant.turns.tool_execution import carry_out
 from engines.cancellation import Cancelled, iterate_until_cancelled
@@ -177,7 +177,7 @@ def _streamed(session: ModelSession, *, in_pieces: bool = True) -> Generator[Tur
     pieces = partial(
         session.model.stream,
         messages,
-        schema=None if session.plan.uses_tools or session.is_silent else prompts.OUTPUT_SCHEMA,
+        schema=None if session.plan.uses_tools or session.is_silent else OUTPUT_SCHEMA,
         tools=[] if session.form else registry.definitions(session.tools),
         timeout_s=services.models.timeout_s,
         on_send=ledger,
@@ -211,13 +211,20 @@ def _answer(session: ModelSession, completion: Completion) -> CheckedAnswer:
     sampled = len(retrieval.entries if by_tools else session.retrieval.entries)
     by_tools = by_tools and plan.uses_tools
     turn.coverage = replace(retrieval.coverage, frames_sampled=sampled, by_tools=by_tools)
+    # What code had counted, of the range that was looked at and in the tools.
+    range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
+    measured = session.findings.facts(plan.zone, range_ms)
+    if plan.mode != "agent":
+        first = facts(session.retrieval, plan.start_ms, plan.end_ms, plan.zone)
+        durations, moments = first.durations + measured.durations, first.moments + measured.moments
+        measured = replace(first, durations=durations, moments=moments)
     turn.usage, turn.sources = total_of(session.usages), tuple(sorted(session.findings.sources))
     return check(
         turn,
         completion,
         retrieval,
         entries,
-        measured=_measured(session),
+        measured=measured,
         off_screen=session.off_screen,
         seen=session.findings.seen,
     )
@@ -235,14 +242,3 @@ def _all_shown(session: ModelSession) -> tuple[Retrieval, tuple[Entry, ...]]:
     queries = (*first.coverage.queries, *found.coverage.queries)
     looked = replace(first.coverage, queries=queries, is_found=first.coverage.is_found or bool(new))
     return replace(first, entries=entries, coverage=looked), shown
-
-
-def _measured(session: ModelSession) -> MeasuredFacts:
-    """What code had counted, of the range that was looked at and in the tools."""
-    plan = session.plan
-    range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
-    told = session.findings.facts(plan.zone, range_ms)
-    first = facts(session.retrieval, plan.start_ms, plan.end_ms, plan.zone)
-    if plan.mode == "agent":
-        return told
-    return replace(first, durations=first.durations + told.durations, moments=first.moments + told.moments)

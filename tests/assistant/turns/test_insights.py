@@ -450,7 +450,7 @@ STEPS = (
     "assistant.turns.transcript.before",
     "assistant.turns.turn.begin",
     "assistant.turns.asking.ModelSession",
-    "assistant.turns.prompts.blocks",
+    "assistant.turns.model_session.blocks",
     "assistant.turns.asking._generate",
     "assistant.turns.tool_execution._new_call",
     "assistant.turns.tool_execution._outcome",
