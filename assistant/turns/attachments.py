@@ -16,13 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import apsw
 
-from assistant.core.errors import TurnRefused
-from assistant.core.models import AnyModel
-from assistant.core.records import TurnRequest
 from assistant.core.texts import estimate_tokens, matches
 from assistant.read_api import calls
 from assistant.read_api.calls import ReadRefused
@@ -31,21 +27,16 @@ from assistant.retrieval.packing import plain, sanitized_inline
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools.context import DOOR
 from assistant.tools.screen import Shot, shot
-from assistant.turns.plan import Attached, RunningTurn, TurnServices
+from assistant.turns.plan import Attached, RunningTurn
 from engines.chat.protocol import Picture
 from store.chats import attachments
 from store.chats.attachments import Attachment
-from store.core.errors import NotFound
-from store.core.translation import gettext as _
 from store.frames import frames
 
 OPEN, CLOSE = "BEGIN ATTACHED DATA", "END ATTACHED DATA"
 
-MAX_FILES = 10
 MAX_ATTACHED_CHARS = 15_000
 """How much of all files of a question goes with it; a model with tools reads on by itself."""
-MAX_IMAGE_BYTES = 20_000_000
-"""Of all images of one question: they are sent as they are."""
 
 LARGE_TIMES = 4
 """A text of more than so many times what may be told of all is not told, where it can be read in pieces."""
@@ -144,54 +135,6 @@ def _lines(file: Attachment, text: str, *, is_own: bool) -> Iterator[str]:
     yield f"file {file.id}: {name} ({file.kind}{pages}, {size}, {file.size_bytes:,} bytes{end}); {how}"
     for line in text.split("\n") if text else ():
         yield f"| {plain(line)}"
-
-
-# -- which files a question may bring, and to which model -------------------------------------
-
-
-_refused = partial(TurnRefused, "attachment_refused", "attachments")
-
-
-def not_there(error: NotFound) -> TurnRefused:
-    """For a file that was deleted."""
-    sentence = _("file %(name)s is not there any more; attach it again", name=error.name)
-    return TurnRefused("attachment_not_found", "attachments", sentence)
-
-
-def resolve_attachments(services: TurnServices, request: TurnRequest) -> Attached:
-    """The files of the question and of its chat. Raises `TurnRefused` for those that it cannot bring."""
-    if len(set(request.attachments)) > MAX_FILES:
-        raise _refused(_("at most %(number)s files go with one question", number=MAX_FILES))
-    try:
-        own = attachments.usable(services.database, request.attachments, request.chat_id)
-    except NotFound as error:
-        raise not_there(error) from error
-    chat_id = None if request.amend else request.chat_id
-    of_chat = [] if chat_id is None else attachments.of_chat(services.database, chat_id)
-    known = {file.sha256 for file in own}
-    earlier = {file.sha256: file for file in of_chat if file.sha256 not in known}
-    return Attached(tuple(own), tuple(earlier.values()))
-
-
-def check_images(services: TurnServices, request: TurnRequest, model: AnyModel, attached: Attached) -> None:
-    """Images go to a model that can see, never in evidence mode. Raises `TurnRefused`."""
-    if not attached.images:
-        return
-    which = ", ".join(image.name for image in attached.images)
-    if not services.models.endpoint(model.name).supports_vision:
-        raise _refused(
-            _(
-                "%(model)s is not set up for images, so it cannot look at %(names)s",
-                model=model.name,
-                names=which,
-            )
-        )
-    if request.mode == "evidence":
-        raise _refused(_("an answer from recorded frames alone cannot look at %(names)s", names=which))
-    if sum(image.size_bytes for image in attached.images) > MAX_IMAGE_BYTES:
-        raise _refused(
-            _("the images of one question may have %(number)s MB", number=MAX_IMAGE_BYTES // 1_000_000)
-        )
 
 
 # -- pictures ----------------------------------------------------------------------------------

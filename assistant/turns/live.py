@@ -27,8 +27,7 @@ from assistant.core.records import (
 )
 from assistant.core.texts import own_language
 from assistant.turns import second_reading
-from assistant.turns.admission import admit
-from assistant.turns.plan import TurnServices
+from assistant.turns.plan import TurnServices, admit
 from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import run_admitted, unattended
 from engines.cancellation import CancelToken

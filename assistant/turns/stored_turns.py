@@ -36,8 +36,7 @@ from assistant.core.strings import clock, day, local_time, text
 from assistant.evidence import citations, marks
 from assistant.evidence.citations import JOINT, CheckedFrame
 from assistant.retrieval.measured_facts import MeasuredFacts
-from assistant.turns.attachments import not_there
-from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
+from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices, not_there
 from engines.chat.protocol import ModelError
 from store.chats import attachments, conversations, feedback, personas, tool_calls
 from store.chats.records import StoredEvidence, StoredTurn

@@ -29,12 +29,11 @@ from assistant.core.records import (
 )
 from assistant.core.strings import text
 from assistant.turns import insights, second_reading, transcript
-from assistant.turns.admission import admit, settled
 from assistant.turns.answering import look, no_captures
 from assistant.turns.asking import ask
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plain_answers import quotation
-from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
+from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices, admit, settled
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
 from engines.cancellation import Cancelled, CancelToken
 from engines.chat.extractive import ExtractiveModel

@@ -36,8 +36,7 @@ from assistant.tools.general import calculate
 from assistant.tools.registry import definitions
 from assistant.tools.tool import Tool, ToolFailed
 from assistant.turns import model_session, tool_execution
-from assistant.turns.admission import admit
-from assistant.turns.plan import TurnPlan, TurnServices
+from assistant.turns.plan import TurnPlan, TurnServices, admit
 from assistant.turns.tool_execution import result_text
 from bench.evals.answer_check import Share
 from engines.chat.protocol import ChatModel, Completion, Message, ModelError

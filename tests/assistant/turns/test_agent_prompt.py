@@ -27,8 +27,7 @@ from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.tools.registry import registry
 from assistant.tools.tool import Tool
 from assistant.turns import model_session
-from assistant.turns.admission import NEUTRAL
-from assistant.turns.plan import TurnPlan, Voice
+from assistant.turns.plan import NEUTRAL, TurnPlan, Voice
 from engines.chat.extractive import ExtractiveModel
 from store.core.settings import ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS

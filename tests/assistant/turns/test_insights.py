@@ -17,8 +17,7 @@ from assistant.core.errors import TurnRefused
 from assistant.core.records import TurnRequest, TurnResult
 from assistant.tools.registry import GATHERING
 from assistant.turns import anchor_facts, turn
-from assistant.turns.admission import NEUTRAL
-from assistant.turns.plan import TurnServices
+from assistant.turns.plan import NEUTRAL, TurnServices
 from assistant.turns.turn import answer
 from store.chats import conversations, personas, records
 from store.chats.personas import BUILT_IN, PersonaText
