@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.core.errors import TurnRefused, UnknownChat, turn_error
@@ -71,14 +72,12 @@ class LiveTurn:
             return list(enumerate(self._events[seq:], seq + 1))
 
     def follow(self) -> Iterator[tuple[int, TurnEvent]]:
-        """All events until the turn is over."""
+        """All events with their numbers until the turn is over."""
         seq = 0
-        while True:
-            for number, event in self.after(seq, 1.0):
-                seq = number
-                yield number, event
-            if self.is_over and len(self._events) <= seq:
-                return
+        while not self.is_over or seq < len(self._events):
+            for numbered in self.after(seq, 1.0):
+                yield numbered
+                seq = numbered[0]
 
     def settle(self, timeout_s: float) -> None:
         """Wait until the turn is over or a person has to decide, at most `timeout_s`."""
@@ -101,21 +100,21 @@ class LiveTurn:
             self._changed.notify_all()
 
 
+@dataclass
 class TurnSeries:
     """Questions that are asked one after the other, at most `count`, until it `is_stopped`. Each is drawn
     when its turn has come. `over` of them are; `failed` of these have no answer, and `error` says why the
     last of these has none.
     """
 
-    def __init__(self, requests: Iterator[TurnRequest], count: int) -> None:
-        self.requests = requests
-        self.count = count
-        self.over = 0
-        self.failed = 0
-        self.error = ""
-        self.is_over = False
-        self.is_stopped = False
-        self.now: LiveTurn | None = None
+    requests: Iterator[TurnRequest]
+    count: int
+    over: int = 0
+    failed: int = 0
+    error: str = ""
+    is_over: bool = False
+    is_stopped: bool = False
+    now: LiveTurn | None = None
 
     @property
     def is_running(self) -> bool:
