@@ -7,7 +7,7 @@ beside the frames what they answer alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -51,19 +51,28 @@ class Beside:
 
     @cached_property
     def looked(self) -> list[Looked]:
-        """All that may be looked at: nothing where a question is about some frames alone, and no source
-        whose tool the person switched off, or wants to be asked about before it is told to a model.
-        """
-        plan = self.turn.plan
-        kinds = [kind for kind, tool in TOOL_OF.items() if self._may_look(tool)]
-        embedder = self.turn.services.embedder
-        asks = embedder is not None and bool(self.words)
-        meaning = embedder.asked(plan.searched_for, self.turn.stored.id) if embedder and asks else WORDS_ONLY
-        is_last = asks_for_last(plan.message)
-        asked = Asked(
-            self.words, meaning, plan.beside.ranges, plan.now_ms, plan.zone, plan.language, is_last=is_last
-        )
+        """All that may be looked at."""
+        plan, embedder, meaning = self.turn.plan, self.turn.services.embedder, WORDS_ONLY
+        if embedder and self.words:
+            meaning = embedder.asked(plan.searched_for, self.turn.stored.id)
+        is_last, ranges = asks_for_last(plan.message), plan.beside.ranges
+        asked = Asked(self.words, meaning, ranges, plan.now_ms, plan.zone, plan.language, is_last=is_last)
+        kinds = [kind for kind, tool in TOOL_OF.items() if tool in self._tools]
         return other_sources.look(self.turn.database, kinds, asked)
+
+    @cached_property
+    def _tools(self) -> Collection[str]:
+        """The tools whose sources may be looked at: none where a question is about some frames alone, and not
+        what the person switched off, or wants to be asked about before a model is told.
+        """
+        plan, agent = self.turn.plan, self.turn.services.agent
+        is_of_frames = plan.filters.given() or plan.request.frame_id is not None or plan.about is not None
+        if agent is None or plan.mode == "evidence" or is_of_frames:
+            return ()
+        modes = ("auto", "ask") if isinstance(plan.model, ExtractiveModel) else ("auto",)
+        return [
+            tool for tool, mode in registry.modes(self.turn.database, agent.tools).items() if mode in modes
+        ]
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -166,7 +175,7 @@ class Beside:
         if not plan.beside.ranges:
             return []
         items = self.listed([each for each in self.looked if each.kind == "calendar"])
-        for start_ms, end_ms in plan.beside.ranges if self._may_look("get_location_history") else ():
+        for start_ms, end_ms in plan.beside.ranges if "get_location_history" in self._tools else ():
             if end_ms - start_ms > LONGEST_REACHED_MS:
                 continue
             if names := inventory.held_between(self.turn.database, start_ms, end_ms).places:
@@ -176,21 +185,6 @@ class Beside:
                 entry = replace(entry, excerpt=text("reached", plan.language, "looked", when=at))
                 items.append(self._item(entry, names))
         return items
-
-    def _may_look(self, tool: str) -> bool:
-        mode = self.modes.get(tool, "off")
-        return mode == "auto" or (mode == "ask" and isinstance(self.turn.plan.model, ExtractiveModel))
-
-    @cached_property
-    def modes(self) -> Mapping[str, str]:
-        """How tools run by which a model looks; none where a question is about some frames alone."""
-        plan, agent = self.turn.plan, self.turn.services.agent
-        is_of_frames = (
-            bool(plan.filters.given()) or plan.request.frame_id is not None or plan.about is not None
-        )
-        if agent is None or plan.mode == "evidence" or is_of_frames:
-            return {}
-        return registry.modes(self.turn.database, agent.tools)
 
     def _rows(self, entries: Sequence[Entry]) -> list[Item]:
         """What these say: few of them whole, of many what begins each and the line that says most."""
@@ -211,10 +205,8 @@ class Beside:
         return self._item(entry, [*first, *(line.text for line in found)][:MAX_LINES])
 
     def _item(self, entry: Entry, lines: Iterable[str]) -> Item:
-        quotes = [
-            Quote("", excerpt(line, self.words, limit=MAX_QUOTE_CHARS)) for line in dict.fromkeys(lines)
-        ]
-        item = Item(plain(entry.excerpt), tuple(quotes))
+        told = (excerpt(line, self.words, limit=MAX_QUOTE_CHARS) for line in dict.fromkeys(lines))
+        item = Item(plain(entry.excerpt), tuple(Quote("", one) for one in told))
         self.quoted[line_of(item)] = entry
         return item
 
