@@ -224,18 +224,15 @@ def _wanted(turn: RunningTurn, retrieval: Retrieval) -> Sequence[Entry]:
     about = plan.request.frame_id if anchored is None else anchored
     if about is not None:
         return [entry for entry in retrieval.entries if entry.frame.id == about]
-    found = _of_other_screens(retrieval)[:MAX_FRAMES]
+    told = looks(retrieval.entries)
+    of_frame = {number: look for look in told for number in (look.entry.frame.id, *look.frames)}
+    best = [of_frame[number] for number in retrieval.best if number in of_frame]
+    # Of several looks at one screen the one that is told.
+    found = list({look.same_as or look.entry.id: look.entry for look in reversed(best)}.values())[::-1]
+    found = found[:MAX_FRAMES]
     if plan.request.pictures or _asks_for_looks(turn, retrieval):
         return found
     return [entry for entry in found if sum(map(str.isalpha, entry.frame.text)) < HARDLY_READ_LETTERS]
-
-
-def _of_other_screens(retrieval: Retrieval) -> Sequence[Entry]:
-    """What was found first, of several looks at one screen the one that is told."""
-    told = looks(retrieval.entries)
-    of_frame = {number: look for look in told for number in (look.entry.frame.id, *look.frames)}
-    found = (of_frame[number] for number in retrieval.best if number in of_frame)
-    return list({look.same_as or look.entry.id: look.entry for look in reversed([*found])}.values())[::-1]
 
 
 def _asks_for_looks(turn: RunningTurn, retrieval: Retrieval) -> bool:

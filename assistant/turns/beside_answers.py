@@ -55,7 +55,7 @@ class Beside:
         plan, embedder, meaning = self.turn.plan, self.turn.services.embedder, WORDS_ONLY
         if embedder and self.words:
             meaning = embedder.asked(plan.searched_for, self.turn.stored.id)
-        is_last, ranges = asks_for_last(plan.message), plan.beside.ranges
+        is_last, ranges = asks_for_last(plan.message), plan.subject_ranges
         asked = Asked(self.words, meaning, ranges, plan.now_ms, plan.zone, plan.language, is_last=is_last)
         kinds = [kind for kind, tool in TOOL_OF.items() if tool in self._tools]
         return other_sources.look(self.turn.database, kinds, asked)
@@ -77,19 +77,19 @@ class Beside:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """What the question is about, without its time and the names of sources."""
-        return words_beside_sources(self.turn.plan.beside.topic)
+        return words_beside_sources(self.turn.plan.subject)
 
     @cached_property
     def named(self) -> list[Looked]:
         """The sources that the question names."""
-        kinds = sources_named(self.turn.plan.beside.topic)
+        kinds = sources_named(self.turn.plan.subject)
         return [each for each in self.looked if each.kind in kinds]
 
     @property
     def nothing_then(self) -> str:
         """That the sources which are asked for a time have nothing of it; "" where another thing is asked."""
         plan = self.turn.plan
-        if self.words or not self.named or not plan.beside.ranges:
+        if self.words or not self.named or not plan.subject_ranges:
             return ""
         names = [text(each.kind, plan.language, "sources") for each in self.named]
         return text(
@@ -123,7 +123,7 @@ class Beside:
             said = other_sources.counted(kinds, self.turn.plan.language)
             return [Item(said, is_point=False), *self._rows(about)]
         if is_of_whom:
-            return self._rows(about if self.turn.plan.beside.ranges else about[::-1])
+            return self._rows(about if self.turn.plan.subject_ranges else about[::-1])
         return [self.item(moment) for moment in found.moments]
 
     def alone(self) -> list[Item]:
@@ -140,7 +140,7 @@ class Beside:
     def question(self, entries: Sequence[Entry]) -> Question:
         """What is asked of some of these rows."""
         plan = self.turn.plan
-        topic = plan.beside.topic if entries and plan.beside.ranges else plan.searched_for
+        topic = plan.subject if entries and plan.subject_ranges else plan.searched_for
         lines = answer_lines.told_by(entries)
         synonyms = answer_lines.same_in_meaning(self.turn.services.embedder, self.words, lines)
         return Question(topic, plan.form, self.words, {}, synonyms, asks_for_last(topic))
@@ -154,7 +154,7 @@ class Beside:
         if plan.mode == "agent":
             return ()
         items = self.alone()
-        if plan.beside.ranges and not (self.words or self.named):
+        if plan.subject_ranges and not (self.words or self.named):
             items += self.listed([each for each in self.looked if each.kind == "messages"])
         rows = ((item, self.quoted.get(line_of(item))) for item in items)
         return tuple(
@@ -164,7 +164,7 @@ class Beside:
 
     def listed(self, looked: Sequence[Looked]) -> list[Item]:
         """The rows of the time that is asked about, else those that are next or latest."""
-        if self.turn.plan.beside.ranges:
+        if self.turn.plan.subject_ranges:
             return self._rows([entry for each in looked for entry in each.entries])
         latest = (sorted(each.entries, key=lambda entry: -entry.frame.captured_ms) for each in looked)
         return self._rows([entry for entries in latest for entry in entries[:MAX_LISTED]])
@@ -172,10 +172,10 @@ class Beside:
     def then(self) -> list[Item]:
         """What calendars have of the time that is asked about, and the places that were reached then."""
         plan = self.turn.plan
-        if not plan.beside.ranges:
+        if not plan.subject_ranges:
             return []
         items = self.listed([each for each in self.looked if each.kind == "calendar"])
-        for start_ms, end_ms in plan.beside.ranges if "get_location_history" in self._tools else ():
+        for start_ms, end_ms in plan.subject_ranges if "get_location_history" in self._tools else ():
             if end_ms - start_ms > LONGEST_REACHED_MS:
                 continue
             if names := inventory.held_between(self.turn.database, start_ms, end_ms).places:

@@ -229,7 +229,7 @@ class PlainAnswer:
         """(how it is called, what there is in place of an answer)"""
         scope, found, used = self.plan.scope, self.found, self.activity.segments
         near = "nearest" if found.moments else "none_near"
-        if self.plan.beside.ranges and (of_named := self.beside.listed(self.beside.named)):
+        if self.plan.subject_ranges and (of_named := self.beside.listed(self.beside.named)):
             return "nearest", of_named
         if used and (form is Form.APPS or (form in _MEASURED and not found.has_words)):
             return near, [self.activity.total(Form.APPS, used)]

@@ -17,7 +17,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from assistant.core.errors import TimeRangeRequired, TurnRefused
-from assistant.core.records import NOTHING_BESIDE, AskedBeside, Scope, TurnFilters, TurnRequest
+from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.core.strings import day, text
 from assistant.core.texts import Language, answer_language, asked_in, normalize
 from assistant.language import questions, time_phrases
@@ -48,9 +48,10 @@ Span = tuple[int, int]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
     """What a message asks, and of what: `searched_for` is the message without its scope, `form` the kind of
-    answer it asks for, and `words` what it is about, none for a summary. `beside` is what is asked of other
-    sources than frames, whose times may be to come. `shown` are the frames that answered the question before
-    it, which it `leans` on where it says so itself, or has no words of its own.
+    answer it asks for, and `words` what it is about, none for a summary. `subject` is what other sources than
+    frames are asked, of the times `subject_ranges`, which may be to come; none for any. `shown` are frames
+    that answered the question before it, which it `leans` on where it says so itself, or has no words of its
+    own.
     """
 
     scope: Scope
@@ -58,7 +59,8 @@ class Understood:
     searched_for: str = ""
     form: Form = Form.SUMMARY
     words: tuple[str, ...] = ()
-    beside: AskedBeside = NOTHING_BESIDE
+    subject: str = ""
+    subject_ranges: tuple[Span, ...] = ()
     shown: frozenset[int] = frozenset()
     leans: bool = False
 
@@ -122,7 +124,8 @@ class Reader:
             searched_for=" ".join(self.topic.split()),
             form=self.form,
             words=self.words,
-            beside=AskedBeside(self.subject, self._ranges_beside()),
+            subject=self.subject,
+            subject_ranges=self._subject_ranges(),
             shown=frozenset(shown),
             leans=leans,
         )
@@ -255,7 +258,7 @@ class Reader:
         span = max(start_ms, scope.start_ms), min(end_ms, scope.end_ms)
         return span if span[0] < span[1] else None
 
-    def _ranges_beside(self) -> tuple[Span, ...]:
+    def _subject_ranges(self) -> tuple[Span, ...]:
         """The ranges of what is no frame: those given, else those that the message names, to come or not."""
         spans = [] if self.scope.is_everything else [(self.scope.start_ms, self.scope.end_ms)]
         if self.request.start_ms is None and self.phrase and self.mentions.rest:

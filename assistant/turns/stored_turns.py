@@ -61,6 +61,12 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
         # A note is for one turn: only who amends is told that it stays.
         identity = plan.voice.identity if plan.request.amend else plan.voice.words
         chat_id = conversations.create(database, plan.message, now_ms, identity, anchored)
+    # What it was given beside its words, to be asked again; what was not given is missing.
+    given: dict[str, Any] = {"filters": filters} if (filters := plan.filters.given()) else {}
+    if plan.is_bounded:
+        given |= {"start_ms": plan.start_ms, "end_ms": plan.end_ms}
+    if plan.request.without:
+        given["without"] = sorted(plan.request.without)
     # Where only tools look, what they show tells the time.
     is_timed = plan.mode != "agent" or plan.has_range
     try:
@@ -76,7 +82,7 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
             now_ms=now_ms,
             persona=plan.voice.persona,
             style_note=plan.voice.style_note,
-            given=replay_parameters(plan),
+            given=given,
             session_id=plan.request.session_id,
             attached=[file.id for file in plan.attached.own],
             last_deletion_id=plan.last_deletion_id,
@@ -289,17 +295,6 @@ def _claims(turn: StoredTurn, checked: Mapping[int, CheckedFrame], again: set[in
 
 
 # -- the same question again -----------------------------------------------------------------
-
-
-def replay_parameters(plan: TurnPlan) -> dict[str, Any]:
-    """What is kept with a turn of what it was given beside its words; what was not given is missing."""
-    filters = plan.filters.given()
-    kept: dict[str, Any] = {"filters": filters} if filters else {}
-    if plan.is_bounded:
-        kept |= {"start_ms": plan.start_ms, "end_ms": plan.end_ms}
-    if plan.request.without:
-        kept["without"] = sorted(plan.request.without)
-    return kept
 
 
 def replay_request(database: Database, asked: TurnResult, now_ms: int) -> TurnRequest:
