@@ -251,19 +251,6 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedBeside:
-    """What other sources than frames are asked: the message without its time, and the ranges that it may
-    mean, none for any time.
-    """
-
-    topic: str
-    ranges: tuple[tuple[int, int], ...] = ()
-
-
-NOTHING_BESIDE = AskedBeside("")
-
-
-@dataclass(frozen=True, slots=True)
 class Coverage:
     """What was looked at, and what could not be.
 

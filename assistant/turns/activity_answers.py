@@ -10,10 +10,7 @@ from operator import attrgetter
 
 from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN
-from assistant.language.questions import (
-    Form,
-    asks_for_pages,
-)
+from assistant.language.questions import Form, asks_for_pages
 from assistant.retrieval import usage
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.furniture import without_figures
@@ -48,30 +45,29 @@ class ActivityAnswers:
     turn: RunningTurn
     retrieval: Retrieval
 
+    def __post_init__(self) -> None:
+        self.plan = plan = self.turn.plan
+        self.start_ms, end_ms = self.retrieval.filters.start_ms, self.retrieval.filters.end_ms
+        self.end_ms = min(end_ms or plan.now_ms, plan.now_ms)
+        days = {times.to_local(at, plan.zone).date() for at in (self.start_ms, self.end_ms - 1)}
+        self.is_one_day = len(days) == 1
+
     @cached_property
     def segments(self) -> list[Segment]:
         return self._permitted(segments.segments)
 
     def _permitted(self, between: Callable[[Database, int, int, str | None], list[Segment]]) -> list[Segment]:
         """Those of the range that the filters and the rules let through."""
-        filters = self.retrieval.filters
-        end_ms = min(filters.end_ms or self.turn.plan.now_ms, self.turn.plan.now_ms)
-        found = between(self.turn.database, filters.start_ms, end_ms, filters.host)
-        permits = self.turn.services.permits or (lambda _: True)
+        filters, permits = self.retrieval.filters, self.turn.services.permits or (lambda _: True)
+        found = between(self.turn.database, self.start_ms, self.end_ms, filters.host)
         return [each for each in found if permits(each) and usage.permitted(each, filters)]
-
-    @cached_property
-    def _is_one_day(self) -> bool:
-        filters, zone = self.retrieval.filters, self.turn.plan.zone
-        last_ms = min(filters.end_ms or self.turn.plan.now_ms, self.turn.plan.now_ms) - 1
-        return times.to_local(filters.start_ms, zone).date() == times.to_local(last_ms, zone).date()
 
     # -- how long, how often, which apps
 
     def total(self, form: Form, meant: Sequence[Segment]) -> Item:
-        language = self.turn.plan.language
+        language = self.plan.language
         total = duration(sum(segment.duration_ms for segment in meant), language)
-        is_pages = form is Form.APPS and asks_for_pages(self.turn.plan.searched_for)
+        is_pages = form is Form.APPS and asks_for_pages(self.plan.searched_for)
         by_name = usage.longest(meant, is_pages=is_pages)
         if form is Form.APPS and len(by_name) > 1:
             shown = [(f"“{plain(n)}”" if is_pages else self._app(n), ms) for n, ms in by_name[:MAX_NAMES]]
@@ -80,7 +76,7 @@ class ActivityAnswers:
             return Item(text(kind, language, names=names, count=len(by_name), total=total), is_point=False)
         visits = list(usage.blocks(meant))
         windows = [window for block in usage.blocks(meant, times.MAX_MS) for window in block.windows]
-        days = len({times.to_local(visit.start_ms, self.turn.plan.zone).date() for visit in visits})
+        days = len({times.to_local(visit.start_ms, self.plan.zone).date() for visit in visits})
         sentence = text(
             "used_for" if form in (Form.DURATION, Form.APPS) else "visited_on" if days > 1 else "visited",
             language,
@@ -97,7 +93,7 @@ class ActivityAnswers:
 
     def absence(self) -> Iterator[Item]:
         """When nobody was at the screen, by what tells it; and for how long nothing tells."""
-        language, gaps = self.turn.plan.language, self.retrieval.coverage.gaps
+        language, gaps = self.plan.language, self.retrieval.coverage.gaps
         away = [gap for gap in gaps if gap.reason in _AWAY]
         spans = ", ".join(
             f"{self._span(gap.start_ms, gap.end_ms)} ({text(gap.reason, language, 'reasons')})"
@@ -122,35 +118,31 @@ class ActivityAnswers:
 
     def _app(self, name: str) -> str:
         own = _NO_APPS.get(name) or ("" if plain(name) else "unknown_app")
-        return text(own, self.turn.plan.language) if own else plain(name)
+        return text(own, self.plan.language) if own else plain(name)
 
     def _span(self, start_ms: int, end_ms: int) -> str:
-        start, end = self.when(start_ms), clock(end_ms, self.turn.plan.zone)
+        start, end = self.when(start_ms), clock(end_ms, self.plan.zone)
         return start if start.endswith(end) else f"{start}–{end}"
 
     def when(self, at_ms: int) -> str:
         """A clock time, with its day where there are several."""
-        plan = self.turn.plan
-        at = clock(at_ms, plan.zone)
-        return at if self._is_one_day else f"{day(at_ms, plan.zone, plan.now_ms, plan.language)} {at}"
+        plan, at = self.plan, clock(at_ms, self.plan.zone)
+        return at if self.is_one_day else f"{day(at_ms, plan.zone, plan.now_ms, plan.language)} {at}"
 
     # -- what was done
 
     def summary(self) -> Iterator[Item]:
         """Blocks of time: their windows, the one used longest first, and the line that stood most in each."""
         entries = self.retrieval.entries
-        own = self._own_lines(entries)
+        with self.turn.database.read() as connection:
+            texts = own_texts(connection, [entry.frame.id for entry in entries])
+        # The lines of each frame that stand in the window it goes by.
+        own = {e.id: texts[e.frame.id].lines if e.frame.id in texts else () for e in entries}
         lines = Counter(form for entry in entries for form in _forms(own[entry.id]))
         for block in self._blocks():
             inside = [e for e in entries if block.start_ms <= e.frame.captured_ms <= block.end_ms]
             if inside:
                 yield self._block(block, inside, own, lines)
-
-    def _own_lines(self, entries: Sequence[Entry]) -> dict[str, Sequence[OwnLine]]:
-        """The lines of each frame that stand in the window it goes by."""
-        with self.turn.database.read() as connection:
-            texts = own_texts(connection, [entry.frame.id for entry in entries])
-        return {entry.id: texts[entry.frame.id].lines if entry.frame.id in texts else () for entry in entries}
 
     def _block(
         self,
@@ -165,14 +157,11 @@ class ActivityAnswers:
             names = entry.frame.app_name or "", entry.frame.window_name or ""
             of_window.setdefault(names, []).append(entry)
         shown = [w for w in block.windows if (w.app_name, w.window_name) in of_window][:MAX_WINDOWS]
-        imported = text("imported_picture", self.turn.plan.language) if block.is_imported else ""
-        quotes = [
-            replace(
-                _standing_out(of_window[w.app_name, w.window_name], own, lines),
-                where=imported or self.windows([w]),
-            )
-            for w in shown
-        ]
+        imported = text("imported_picture", self.plan.language) if block.is_imported else ""
+        quotes = []
+        for w in shown:
+            quote = _standing_out(of_window[w.app_name, w.window_name], own, lines)
+            quotes.append(replace(quote, where=imported or self.windows([w])))
         span = self._span(inside[0].frame.captured_ms, inside[-1].frame.captured_ms)
         ends = " ".join(f"[[{entry_id}]]" for entry_id in dict.fromkeys((inside[0].id, inside[-1].id)))
         return Item(f"**{span}** {ends}", tuple(quotes))

@@ -8,7 +8,7 @@ the ids, the same message comes without any.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
@@ -34,7 +34,6 @@ from store.search import sample
 from store.search.filters import Filters
 from store.search.sample import SampledFrame
 from store.sources import entities, locations
-from store.sources.locations import Point
 
 GATHER = "Gather context with the available tools, then respond."
 """How the message of a generation ends."""
@@ -56,7 +55,6 @@ class AnchorFacts:
     """The anchor of a turn and what is known of it, as it is told. `frames` are cited as e1, e2, …"""
 
     anchored: AnchoredChat
-    label: str
     frames: tuple[SampledFrame, ...]
     told: str
     facts: str
@@ -98,15 +96,20 @@ def of(database: Database, anchored: AnchoredChat, zone: tzinfo) -> AnchorFacts:
             ids = select_in(connection, Filters(anchor.start_ms, anchor.end_ms), MAX_FRAMES)
         frames = tuple(sample.load(connection, ids))
         point = locations.nearest_in_time(connection, anchor.start_ms)
-    position = [_position(database, point, zone)] if point else []
-    facts = [
-        *_place_in_time(anchor, zone),
-        *_labelled("contact information", _contacts(database, frames)),
-        *_labelled("location information", position),
-        *_labelled("tags", _tags(database, frames)),
-    ]
-    visual = [OPEN, *_visual(anchor, frames, zone), CLOSE] if frames else []
-    return AnchorFacts(anchored, label(anchor, zone), frames, "\n".join([*visual, *facts]), "\n".join(facts))
+    facts = _place_in_time(anchor, zone)
+    if contacts := _contacts(database, frames):
+        facts.append(f"contact information: {'; '.join(contacts)}")
+    if point:
+        name = sanitized_inline(locations.place_of(database, point), MAX_TITLE_CHARS)
+        where = name or f"{point.latitude:.5f}, {point.longitude:.5f}"
+        facts.append(f"location information: {where} at {local_time(point.at_ms, zone)}")
+    if named := dict.fromkeys(tag for frame in frames for tag in tags.of_frame(database, frame.id)):
+        facts.append(f"tags: {'; '.join(sanitized_inline(tag, MAX_TITLE_CHARS) for tag in named)}")
+    is_frame = anchor.kind == "frame"
+    most = MAX_FRAME_CHARS if is_frame else MAX_MOMENT_CHARS
+    entries = entries_of(frames, limit=most, limit_tokens=most // 2)
+    visual = [OPEN, *(block(each, None if is_frame else zone) for each in entries), CLOSE] if frames else []
+    return AnchorFacts(anchored, frames, "\n".join([*visual, *facts]), "\n".join(facts))
 
 
 def request(anchor: Anchor, timezone: str, now_ms: int, **changes: Any) -> TurnRequest:
@@ -126,14 +129,6 @@ def is_label(said: str) -> bool:
     return _LABEL.fullmatch(said.strip()) is not None
 
 
-def _visual(anchor: Anchor, frames: Sequence[SampledFrame], zone: tzinfo) -> Iterator[str]:
-    """Each frame with its id, and of a moment its time: app, window, URL, focus, text."""
-    is_frame = anchor.kind == "frame"
-    most = MAX_FRAME_CHARS if is_frame else MAX_MOMENT_CHARS
-    for entry in entries_of(frames, limit=most, limit_tokens=most // 2):
-        yield block(entry, None if is_frame else zone)
-
-
 def _place_in_time(anchor: Anchor, zone: tzinfo) -> list[str]:
     """The frame's id, or the bounds of the moment; then the date."""
     day = f"{times.to_local(anchor.start_ms, zone):%A} {local_time(anchor.start_ms, zone)}"
@@ -141,18 +136,6 @@ def _place_in_time(anchor: Anchor, zone: tzinfo) -> list[str]:
         return [f"frame id: {anchor.frame_id}", f"date: {day}"]
     start, end = local_time(anchor.start_ms, zone), local_time(anchor.end_ms, zone)
     return [f"moment: {start} to {end}, the end not included", f"date: {day.partition('T')[0]}"]
-
-
-def _labelled(name: str, values: Sequence[str]) -> list[str]:
-    """One line, or none where there is nothing to say."""
-    return [f"{name}: {'; '.join(values)}"] if values else []
-
-
-def _position(database: Database, point: Point, zone: tzinfo) -> str:
-    """Where and when, by the name of the place where it has one."""
-    name = sanitized_inline(locations.place_of(database, point), MAX_TITLE_CHARS)
-    where = name or f"{point.latitude:.5f}, {point.longitude:.5f}"
-    return f"{where} at {local_time(point.at_ms, zone)}"
 
 
 def _contacts(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
@@ -165,8 +148,3 @@ def _contacts(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
                 entity.id, sanitized_inline(f"{entity.name} ({entity.kind}{description})", MAX_URL_CHARS)
             )
     return list(names.values())[:MAX_CONTACTS]
-
-
-def _tags(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
-    tags_of_frames = [tag for frame in frames for tag in tags.of_frame(database, frame.id)]
-    return [sanitized_inline(tag, MAX_TITLE_CHARS) for tag in dict.fromkeys(tags_of_frames)]

@@ -6,18 +6,17 @@ names: whoever wrote it (a model, the built-in extractive one, or code alone), i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from types import MappingProxyType
 
-from assistant.core.records import Claim, Coverage, EvidenceItem
+from assistant.core.records import Claim, Coverage
 from assistant.core.strings import text
 from assistant.core.texts import asked_in
 from assistant.evidence import citations, marks, replies
-from assistant.evidence.citations import CheckedFrame, Numbered
 from assistant.evidence.off_screen import OffScreen
-from assistant.evidence.replies import Reply
 from assistant.language import cldr
 from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
@@ -27,7 +26,7 @@ from assistant.turns import scope
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Completion, ModelError
-from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
+from store.embeddings.knn import WORDS_ONLY
 from store.ocr import readings
 from store.search.filters import Filters
 
@@ -48,7 +47,9 @@ def look(turn: RunningTurn) -> Retrieval:
         retrieval = _given(turn)
     else:
         # An endpoint of vectors may be slow, too.
-        meaning = turn.wait_for(lambda: _meaning(turn))
+        meaning, embedder = WORDS_ONLY, services.embedder
+        if embedder and plan.words:
+            meaning = turn.wait_for(partial(embedder.asked, plan.searched_for, turn.stored.id))
         also = plan.shown if plan.request.frame_id is None else {plan.request.frame_id}
         spread = select_in if plan.mode == "evidence" else spread_in
         retrieval = retrieve(
@@ -75,12 +76,6 @@ def _given(turn: RunningTurn, entries: tuple[Entry, ...] = ()) -> Retrieval:
     count, fresh_to_ms = len(entries), readings.index_fresh_to_ms(turn.database)
     looked = Coverage(count, count, relevant=count, is_found=count > 0, index_fresh_to_ms=fresh_to_ms)
     return Retrieval(_filters(turn.plan), entries, looked)
-
-
-def _meaning(turn: RunningTurn) -> RetrievalQuery:
-    """What the question means, when it asks for something; made before anything is read."""
-    embedder, plan = turn.services.embedder, turn.plan
-    return embedder.asked(plan.searched_for, turn.stored.id) if embedder and plan.words else WORDS_ONLY
 
 
 def _days_ahead(plan: TurnPlan) -> Iterator[str]:
@@ -115,16 +110,28 @@ def check(
     `opening` stands before the answer in place of a remark that nothing in it is confirmed. Raises
     `ModelMalformed` where nothing that was said can be read as an answer.
     """
-    plan = turn.plan
+    plan, is_plain = turn.plan, said.model == ExtractiveModel.name
     by_id = {entry.id: entry for entry in entries}
-    numbered, cited = _cited(turn, replies.read_reply(said.text), by_id)
+    reply = replies.read_reply(said.text)
+    quoted_ids = [entry_id for entry_id, _ in reply.quotes]
+    numbered = citations.number(reply.answer_md, by_id, quoted_ids, text("evidence", plan.language))
+    cited = citations.verify(turn.database, [by_id[name] for name in numbered.order], reply.quotes)
     evidence = citations.items(retrieval.entries, numbered.order, cited, plan.zone)
     measured = measured or facts(retrieval, plan.start_ms, plan.end_ms, plan.zone)
-    seen_in = [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in seen]
-    claims = _marked(numbered.answer_md, evidence, cited, measured, seen_in)
-    is_plain = said.model == ExtractiveModel.name
+    frames = dict(enumerate(cited, 1))
+    claims = marks.check(
+        numbered.answer_md,
+        frames,
+        {n: marks.screen_of(item, frames[n].texts) for n, item in enumerate(evidence[: len(cited)], 1)},
+        {n: one.misquoted for n, one in frames.items()},
+        measured,
+        [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in seen],
+        {n: one.quoted for n, one in frames.items()},
+    )
     if is_plain:
-        claims = tuple(_told_by_code(claims, cited, beside))
+        altered = {n for n, one in frames.items() if one.misquoted}
+        copied = (_copied(claim, altered, beside) for claim in claims)
+        claims = tuple(claim for claim in copied if claim.citations or claim.source)
     if off_screen:
         claims = off_screen.judged(claims)
     # Without a model the answer says itself what was not found; a sentence that stands says that it was.
@@ -137,53 +144,11 @@ def check(
         f"{opening}{numbered.answer_md}",
         evidence,
         tuple(marks.moved(claims, len(opening))),
-        tuple(filter(None, _warnings(turn, entries, numbered.unknown, says_found=says_found))),
+        tuple(_warnings(turn, entries, numbered.unknown, says_found=says_found)),
         numbered.unknown,
         measured,
         said.response_id,
     )
-
-
-def _cited(
-    turn: RunningTurn, reply: Reply, by_id: Mapping[str, Entry]
-) -> tuple[Numbered, list[CheckedFrame]]:
-    """The answer with its citations numbered, and what became of the quotes on each frame that it cites."""
-    quoted_ids = [entry_id for entry_id, _ in reply.quotes]
-    heading = text("evidence", turn.plan.language)
-    numbered = citations.number(reply.answer_md, by_id, quoted_ids, heading)
-    return numbered, citations.verify(turn.database, [by_id[name] for name in numbered.order], reply.quotes)
-
-
-def _marked(
-    answer_md: str,
-    evidence: Sequence[EvidenceItem],
-    cited: Sequence[CheckedFrame],
-    measured: MeasuredFacts,
-    seen_in: Collection[int],
-) -> tuple[Claim, ...]:
-    """The sentences with what code can decide of each; frames by their numbers in the answer."""
-    numbered = dict(enumerate(cited, 1))
-    pairs = zip(numbered.items(), evidence, strict=False)
-    return marks.check(
-        answer_md,
-        numbered,
-        {n: marks.screen_of(item, one.texts) for (n, one), item in pairs},
-        {n: one.misquoted for n, one in numbered.items()},
-        measured,
-        seen_in,
-        {n: one.quoted for n, one in numbered.items()},
-    )
-
-
-def _told_by_code(
-    claims: Iterable[Claim], cited: Sequence[CheckedFrame], beside: Mapping[str, Entry]
-) -> Iterator[Claim]:
-    """The claims of an answer without a model: those that hold on to anything."""
-    altered = {n for n, one in enumerate(cited, 1) if one.misquoted}
-    for claim in claims:
-        copied = _copied(claim, altered, beside)
-        if copied.citations or copied.source:
-            yield copied
 
 
 def _copied(claim: Claim, altered: Collection[int], beside: Mapping[str, Entry]) -> Claim:
@@ -204,15 +169,15 @@ def _copied(claim: Claim, altered: Collection[int], beside: Mapping[str, Entry])
 def _warnings(
     turn: RunningTurn, entries: Sequence[Entry], unknown: int, *, says_found: bool
 ) -> Iterator[str]:
-    """What is said beside an answer; "" for what there is no need to say. `unknown` is how many ids that it
-    cites name nothing.
-    """
+    """What is said beside an answer; `unknown` is how many ids that it cites name nothing."""
     language = turn.plan.language
-    unread = sum(entry.frame.reading_id is None for entry in entries)
     yield from turn.warnings
-    yield text("unknown_ids", language, count=unknown) if unknown else ""
-    yield "" if says_found else coverage.not_found(turn.coverage, language)
-    yield text("unread", language, count=unread) if unread else ""
+    if unknown:
+        yield text("unknown_ids", language, count=unknown)
+    if not says_found and (not_found := coverage.not_found(turn.coverage, language)):
+        yield not_found
+    if unread := sum(entry.frame.reading_id is None for entry in entries):
+        yield text("unread", language, count=unread)
     if turn.ending:
         yield text("broke_off" if isinstance(turn.ending, ModelError) else "stopped", language)
 

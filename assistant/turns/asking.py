@@ -11,29 +11,21 @@ from collections.abc import Generator
 from dataclasses import replace
 from functools import partial
 
-from assistant.context import background
 from assistant.core.egress_log import SentLedger, total_of
-from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, ShortenedEvent, TurnEvent
+from assistant.core.records import DeltaEvent, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
-from assistant.evidence.off_screen import Item, OffScreen
 from assistant.evidence.replies import StreamBuffer, has_answer
 from assistant.formats.parsing import Call, Parsed, call_as_text
-from assistant.retrieval.measured_facts import MeasuredFacts, facts
+from assistant.retrieval.measured_facts import facts
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools import registry
-from assistant.tools.context import Findings, TurnFindings
-from assistant.tools.registry import offered
-from assistant.tools.tool import Tool
-from assistant.turns import attachments, prompts, tool_execution
+from assistant.turns import tool_execution
 from assistant.turns.answering import check, partial_completion
 from assistant.turns.beside_answers import Beside
-from assistant.turns.model_session import ModelSession
-from assistant.turns.pictures import of_turn as pictures_of_turn
-from assistant.turns.plain_answers import quotation
+from assistant.turns.model_session import OUTPUT_SCHEMA, ModelSession
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from assistant.turns.tool_execution import carry_out
 from engines.cancellation import Cancelled, iterate_until_cancelled
-from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import (
     ChatModel,
     Completion,
@@ -49,25 +41,17 @@ MAX_SHRINKS = 2
 """How often a request that was too long is made smaller."""
 
 
-def ask(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> Generator[TurnEvent, None, CheckedAnswer]:
-    """The turn's events, then the answer with its marks; frames alone where no model can answer.
+def ask(
+    turn: RunningTurn, model: ChatModel, retrieval: Retrieval, beside: Beside
+) -> Generator[TurnEvent, None, CheckedAnswer]:
+    """The turn's events, then the answer with its marks.
 
-    Raises `StoreError`, and `ModelError` or `Cancelled` when it ended before anything was
-    said.
+    Raises `StoreError`, and `ModelError` or `Cancelled` when it ended before anything was said.
     """
-    plan = turn.plan
-    if isinstance(plan.model, ExtractiveModel):
-        yield turn.status("thinking", "comparing")
-        turn.stop.check()
-        if own := attachments.names(plan.attached.own):
-            turn.warnings.append(text("files_unread", plan.language, names=own))
-        turn.frames_read = len(retrieval.entries)
-        return quotation(turn, retrieval, beside)
-    session = _session(turn, plan.model, replace(retrieval, beside=beside.told))
-    if session.retrieval.beside:
+    retrieval = replace(retrieval, beside=beside.told)
+    if retrieval.beside:
         beside.note()
-        session.findings.sources |= set(turn.sources)
-        session.off_screen.quotable += beside.quotable
+    session = ModelSession(turn, model, retrieval, beside)
     try:
         completion = yield from _rounds(session)
     except (ModelError, Cancelled) as ending:
@@ -80,60 +64,6 @@ def ask(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> Generator[Tu
         turn.ending = ending
         return _answer(session, completed)
     return _answer(session, completion)
-
-
-def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> ModelSession:
-    plan, services = turn.plan, turn.services
-    endpoint = services.models.endpoint(model.name)
-    form = endpoint.tool_format if plan.uses_tools else ""
-    tools = _offered(turn, model.context_tokens) if plan.uses_tools else []
-    pictures = pictures_of_turn(turn, retrieval, model.context_tokens // 4)
-    settings = services.agent.settings if services.agent else None
-    session = ModelSession(
-        turn,
-        model,
-        tools,
-        form,
-        prompts.blocks(plan, tools, settings, form, sees=bool(pictures.pictures)),
-        retrieval,
-        OffScreen(bool(turn.history), [plan.message], asked=plan.days),
-        TurnFindings(),
-        pictures,
-        model.context_tokens,
-    )
-    session.compose()
-    shown = session.packed.entries
-    session.findings.take(Findings({entry.frame.id: entry.id for entry in shown}))
-    session.findings.seen |= {shot.frame.id for shot in pictures.shots}
-    session.off_screen.has_looked = bool(shown) and (retrieval.coverage.is_found or plan.has_range)
-    session.off_screen.known += session.files.texts
-    session.off_screen.quotable += map(Item, session.files.texts)
-    if session.files.texts or plan.attached.images:
-        session.findings.sources.add(ATTACHMENT_SOURCE)
-    return session
-
-
-def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
-    """The tools that are on, as many as the window has room to tell of; what is left out is said."""
-    services, plan = turn.services, turn.plan
-    assert services.agent is not None  # admitted as one that can use tools
-    gates = registry.ToolGateOpts(
-        services.database,
-        services.models.endpoint(plan.model.name).supports_vision,
-        bool(plan.attached),
-        partial(background.are_chats_told, services.context, plan.chat_id),
-    )
-    tools = offered(services.database, services.agent.tools, gates)
-    first = plan.request.first_call
-    nearness = partial(services.embedder.nearness, plan.message) if services.embedder else lambda texts: ()
-    wanted = first.name if first else ""
-    if not plan.gathers:  # else an empty source is an answer, too
-        tools = [tool for tool in tools if tool.name == wanted or gates.holds(tool.name)]
-    basic = registry.GATHERING if plan.about else registry.BASIC
-    kept = registry.fitting(tools, window_tokens, wanted, nearness, basic)
-    if left_out := len(tools) - len(kept):
-        turn.warnings.append(text("tools_left_out", plan.language, count=left_out, total=len(tools)))
-    return kept
 
 
 def _rounds(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
@@ -194,10 +124,14 @@ def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Complet
             completion = yield from _completed(session)
             break
         except ContextTooLong as error:
-            if session.is_smaller(error) and not session.rounds:
-                raise  # all of it, the tools too, is chosen anew for that
+            if not shrinks_left:
+                raise
+            if session.is_smaller(error) and not session.rounds:  # all of it, the tools too, is chosen anew
+                session.turn.services.models.note_window(plan.model.name, error.window)
+                session.begin(error.window)
+                continue
             left_out, shortened = session.left_out, session.shortened
-            if not shrinks_left or not session.shrink(error):
+            if not session.shrink(error):
                 raise
             told = {"left_out": session.left_out - left_out, "shortened": session.shortened - shortened}
             if any(told.values()):
@@ -243,7 +177,7 @@ def _streamed(session: ModelSession, *, in_pieces: bool = True) -> Generator[Tur
     pieces = partial(
         session.model.stream,
         messages,
-        schema=None if session.plan.uses_tools or session.is_silent else prompts.OUTPUT_SCHEMA,
+        schema=None if session.plan.uses_tools or session.is_silent else OUTPUT_SCHEMA,
         tools=[] if session.form else registry.definitions(session.tools),
         timeout_s=services.models.timeout_s,
         on_send=ledger,
@@ -268,21 +202,29 @@ def _answer(session: ModelSession, completion: Completion) -> CheckedAnswer:
     session.warn()
     if completion.finish_reason == "length":
         turn.warnings.append(text("cut_short", plan.language))
-    if not session.plan.uses_tools:
-        turn.warnings += attachments.truncation_warnings(session.files, plan.language)
-    retrieval, shown = _all_shown(session)
-    turn.frames_read = len(shown)
+    for file, shown in () if plan.uses_tools else session.files.cut:
+        counts = {"shown": f"{shown:,}", "total": f"{file.characters:,}"}
+        turn.warnings.append(text("file_cut", plan.language, file=file.name, **counts))
+    retrieval, entries = _all_shown(session)
+    turn.frames_read = len(entries)
     by_tools = plan.shows_anchor or not session.retrieval.entries
     sampled = len(retrieval.entries if by_tools else session.retrieval.entries)
     by_tools = by_tools and plan.uses_tools
     turn.coverage = replace(retrieval.coverage, frames_sampled=sampled, by_tools=by_tools)
+    # What code had counted, of the range that was looked at and in the tools.
+    range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
+    measured = session.findings.facts(plan.zone, range_ms)
+    if plan.mode != "agent":
+        first = facts(session.retrieval, plan.start_ms, plan.end_ms, plan.zone)
+        durations, moments = first.durations + measured.durations, first.moments + measured.moments
+        measured = replace(first, durations=durations, moments=moments)
     turn.usage, turn.sources = total_of(session.usages), tuple(sorted(session.findings.sources))
     return check(
         turn,
         completion,
         retrieval,
-        shown,
-        measured=_measured(session),
+        entries,
+        measured=measured,
         off_screen=session.off_screen,
         seen=session.findings.seen,
     )
@@ -300,14 +242,3 @@ def _all_shown(session: ModelSession) -> tuple[Retrieval, tuple[Entry, ...]]:
     queries = (*first.coverage.queries, *found.coverage.queries)
     looked = replace(first.coverage, queries=queries, is_found=first.coverage.is_found or bool(new))
     return replace(first, entries=entries, coverage=looked), shown
-
-
-def _measured(session: ModelSession) -> MeasuredFacts:
-    """What code had counted, of the range that was looked at and in the tools."""
-    plan = session.plan
-    range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
-    told = session.findings.facts(plan.zone, range_ms)
-    first = facts(session.retrieval, plan.start_ms, plan.end_ms, plan.zone)
-    if plan.mode == "agent":
-        return told
-    return replace(first, durations=first.durations + told.durations, moments=first.moments + told.moments)

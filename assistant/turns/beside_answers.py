@@ -7,7 +7,7 @@ beside the frames what they answer alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -51,39 +51,50 @@ class Beside:
 
     @cached_property
     def looked(self) -> list[Looked]:
-        """All that may be looked at: nothing where a question is about some frames alone, and no source
-        whose tool the person switched off, or wants to be asked about before it is told to a model.
-        """
-        plan = self.turn.plan
-        kinds = [kind for kind, tool in TOOL_OF.items() if self._may_look(tool)]
-        embedder = self.turn.services.embedder
-        asks = embedder is not None and bool(self.words)
-        meaning = embedder.asked(plan.searched_for, self.turn.stored.id) if embedder and asks else WORDS_ONLY
-        is_last = asks_for_last(plan.message)
-        asked = Asked(
-            self.words, meaning, plan.beside.ranges, plan.now_ms, plan.zone, plan.language, is_last=is_last
-        )
+        """All that may be looked at."""
+        plan, embedder, meaning = self.turn.plan, self.turn.services.embedder, WORDS_ONLY
+        if embedder and self.words:
+            meaning = embedder.asked(plan.searched_for, self.turn.stored.id)
+        is_last, ranges = asks_for_last(plan.message), plan.subject_ranges
+        asked = Asked(self.words, meaning, ranges, plan.now_ms, plan.zone, plan.language, is_last=is_last)
+        kinds = [kind for kind, tool in TOOL_OF.items() if tool in self._tools]
         return other_sources.look(self.turn.database, kinds, asked)
+
+    @cached_property
+    def _tools(self) -> Collection[str]:
+        """The tools whose sources may be looked at: none where a question is about some frames alone, and not
+        what the person switched off, or wants to be asked about before a model is told.
+        """
+        plan, agent = self.turn.plan, self.turn.services.agent
+        is_of_frames = plan.filters.given() or plan.request.frame_id is not None or plan.about is not None
+        if agent is None or plan.mode == "evidence" or is_of_frames:
+            return ()
+        modes = ("auto", "ask") if isinstance(plan.model, ExtractiveModel) else ("auto",)
+        return [
+            tool for tool, mode in registry.modes(self.turn.database, agent.tools).items() if mode in modes
+        ]
 
     @cached_property
     def words(self) -> tuple[str, ...]:
         """What the question is about, without its time and the names of sources."""
-        return words_beside_sources(self.turn.plan.beside.topic)
+        return words_beside_sources(self.turn.plan.subject)
 
     @cached_property
     def named(self) -> list[Looked]:
         """The sources that the question names."""
-        kinds = sources_named(self.turn.plan.beside.topic)
+        kinds = sources_named(self.turn.plan.subject)
         return [each for each in self.looked if each.kind in kinds]
 
     @property
     def nothing_then(self) -> str:
         """That the sources which are asked for a time have nothing of it; "" where another thing is asked."""
-        if self.words or not self.named or not self.turn.plan.beside.ranges:
+        plan = self.turn.plan
+        if self.words or not self.named or not plan.subject_ranges:
             return ""
-        language = self.turn.plan.language
-        names = [text(each.kind, language, "sources") for each in self.named]
-        return text("nothing_then", language, sources=("、" if language == "zh" else ", ").join(names))
+        names = [text(each.kind, plan.language, "sources") for each in self.named]
+        return text(
+            "nothing_then", plan.language, sources=("、" if plan.language == "zh" else ", ").join(names)
+        )
 
     @cached_property
     def entries(self) -> list[Entry]:
@@ -112,7 +123,7 @@ class Beside:
             said = other_sources.counted(kinds, self.turn.plan.language)
             return [Item(said, is_point=False), *self._rows(about)]
         if is_of_whom:
-            return self._rows(about if self.turn.plan.beside.ranges else about[::-1])
+            return self._rows(about if self.turn.plan.subject_ranges else about[::-1])
         return [self.item(moment) for moment in found.moments]
 
     def alone(self) -> list[Item]:
@@ -129,70 +140,51 @@ class Beside:
     def question(self, entries: Sequence[Entry]) -> Question:
         """What is asked of some of these rows."""
         plan = self.turn.plan
-        topic = plan.beside.topic if entries and plan.beside.ranges else plan.searched_for
+        topic = plan.subject if entries and plan.subject_ranges else plan.searched_for
         lines = answer_lines.told_by(entries)
         synonyms = answer_lines.same_in_meaning(self.turn.services.embedder, self.words, lines)
         return Question(topic, plan.form, self.words, {}, synonyms, asks_for_last(topic))
 
     @cached_property
     def told(self) -> tuple[str, ...]:
-        """The same for a model, a line each; in agent mode it looks by itself."""
-        if self.turn.plan.mode == "agent":
+        """The same for a model, a line each, and what was written in a time that is summed up; in agent mode
+        it looks by itself.
+        """
+        plan = self.turn.plan
+        if plan.mode == "agent":
             return ()
-        rows = ((item, self.quoted.get(line_of(item))) for item in (*self.alone(), *self._written_then()))
+        items = self.alone()
+        if plan.subject_ranges and not (self.words or self.named):
+            items += self.listed([each for each in self.looked if each.kind == "messages"])
+        rows = ((item, self.quoted.get(line_of(item))) for item in items)
         return tuple(
             f"{row.excerpt}: {' / '.join(q.text for q in item.quotes)}" if row else item.head
             for item, row in rows
         )
 
-    def _written_then(self) -> list[Item]:
-        """What was written in the time that is summed up."""
-        if self.words or self.named or not self.turn.plan.beside.ranges:
-            return []
-        return self.listed([each for each in self.looked if each.kind == "messages"])
-
     def listed(self, looked: Sequence[Looked]) -> list[Item]:
         """The rows of the time that is asked about, else those that are next or latest."""
-        if self.turn.plan.beside.ranges:
+        if self.turn.plan.subject_ranges:
             return self._rows([entry for each in looked for entry in each.entries])
         latest = (sorted(each.entries, key=lambda entry: -entry.frame.captured_ms) for each in looked)
         return self._rows([entry for entries in latest for entry in entries[:MAX_LISTED]])
 
-    def of_named_then(self) -> list[Item]:
-        """The rows of the sources that the question names, of its time."""
-        return self.listed(self.named) if self.turn.plan.beside.ranges else []
-
     def then(self) -> list[Item]:
         """What calendars have of the time that is asked about, and the places that were reached then."""
-        ranges = self.turn.plan.beside.ranges
-        events = [each for each in self.looked if each.kind == "calendar"] if ranges else []
-        return [*self.listed(events), *(item for span in ranges for item in self._reached(*span))]
-
-    def _reached(self, start_ms: int, end_ms: int) -> Iterator[Item]:
         plan = self.turn.plan
-        is_short = end_ms - start_ms <= LONGEST_REACHED_MS
-        if not (self._may_look("get_location_history") and is_short):
-            return
-        on = times.to_local(start_ms, plan.zone).date()
-        if names := inventory.held_between(self.turn.database, start_ms, end_ms).places:
-            at = day(start_ms, plan.zone, plan.now_ms, plan.language)
-            entry = other_sources.place_entry(f"/sources/location?day={on}", start_ms, names)
-            yield self._item(replace(entry, excerpt=text("reached", plan.language, "looked", when=at)), names)
-
-    def _may_look(self, tool: str) -> bool:
-        mode = self.modes.get(tool, "off")
-        return mode == "auto" or (mode == "ask" and isinstance(self.turn.plan.model, ExtractiveModel))
-
-    @cached_property
-    def modes(self) -> Mapping[str, str]:
-        """How tools run by which a model looks; none where a question is about some frames alone."""
-        plan, agent = self.turn.plan, self.turn.services.agent
-        is_of_frames = (
-            bool(plan.filters.given()) or plan.request.frame_id is not None or plan.about is not None
-        )
-        if agent is None or plan.mode == "evidence" or is_of_frames:
-            return {}
-        return registry.modes(self.turn.database, agent.tools)
+        if not plan.subject_ranges:
+            return []
+        items = self.listed([each for each in self.looked if each.kind == "calendar"])
+        for start_ms, end_ms in plan.subject_ranges if "get_location_history" in self._tools else ():
+            if end_ms - start_ms > LONGEST_REACHED_MS:
+                continue
+            if names := inventory.held_between(self.turn.database, start_ms, end_ms).places:
+                address = f"/sources/location?day={times.to_local(start_ms, plan.zone).date()}"
+                at = day(start_ms, plan.zone, plan.now_ms, plan.language)
+                entry = other_sources.place_entry(address, start_ms, names)
+                entry = replace(entry, excerpt=text("reached", plan.language, "looked", when=at))
+                items.append(self._item(entry, names))
+        return items
 
     def _rows(self, entries: Sequence[Entry]) -> list[Item]:
         """What these say: few of them whole, of many what begins each and the line that says most."""
@@ -213,10 +205,8 @@ class Beside:
         return self._item(entry, [*first, *(line.text for line in found)][:MAX_LINES])
 
     def _item(self, entry: Entry, lines: Iterable[str]) -> Item:
-        quotes = [
-            Quote("", excerpt(line, self.words, limit=MAX_QUOTE_CHARS)) for line in dict.fromkeys(lines)
-        ]
-        item = Item(plain(entry.excerpt), tuple(quotes))
+        told = (excerpt(line, self.words, limit=MAX_QUOTE_CHARS) for line in dict.fromkeys(lines))
+        item = Item(plain(entry.excerpt), tuple(Quote("", one) for one in told))
         self.quoted[line_of(item)] = entry
         return item
 
@@ -225,10 +215,6 @@ class Beside:
         """The rows that were told, whole."""
         for row in self.quoted.values():
             yield off_screen.Item(f"{row.excerpt}\n{row.frame.text}", row.id.split()[0], row.address)
-
-    def looked_at(self) -> str:
-        """How much of other sources was looked at: ``60 messages, 40 events``."""
-        return other_sources.counted(self.looked, self.turn.plan.language)
 
     def note(self) -> None:
         """Keep with the turn what its answer rests on: it goes when that is deleted."""

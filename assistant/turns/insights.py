@@ -47,7 +47,7 @@ def write_insight(turn: RunningTurn, answer_md: str) -> int | None:
         return None
     # Before the title, so that what is deleted meanwhile counts.
     messages = training_messages(turn, about)
-    title = _amended_title(turn, about) or _title_of(turn, about, answer_md)
+    title = _title_of(turn, about, answer_md)
     made = insights.put(turn.database, turn.stored.id, about.anchor, title, messages, turn.now_ms())
     for chat_id in conversations.untold(turn.database, about.anchor) if made else ():
         conversations.delete(turn.database, chat_id)
@@ -57,31 +57,29 @@ def write_insight(turn: RunningTurn, answer_md: str) -> int | None:
 # -- the title ------------------------------------------------------------------------------
 
 
-def _amended_title(turn: RunningTurn, about: AnchorFacts) -> str:
-    """What the insight is called that this one amends; "" where it begins anew, or that one has gone."""
-    amended = insights.get_many(turn.database, filter(None, [about.anchored.amends_id]))
-    return amended[0].title if amended else ""
-
-
 def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
-    """A title by a call of its own, with nothing but the identity before the summary.
+    """The title of the insight that this one amends; else one by a call of its own, with nothing but the
+    identity before the summary.
 
     Where the model cannot give one, or says in it what neither the summary nor the anchor has, the insight
-    is called by what was on the screen.
+    is called by the window or app that was on the screen.
     """
-    plain = _on_screen(about)
+    amended = insights.get_many(turn.database, filter(None, [about.anchored.amends_id]))
+    if amended and amended[0].title:
+        return amended[0].title
+    names = (frame.window_name or frame.app_name for frame in about.frames)
+    on_screen = insights.title_of(next(filter(None, names), UNTITLED)) or UNTITLED
     if isinstance(turn.plan.model, ExtractiveModel):
-        return plain
+        return on_screen
     try:
         answer = turn.wait_for(partial(_title_by_model, turn, turn.plan.model, answer_md))
     except Cancelled:
-        return plain
+        return on_screen
     except (ModelError, StoreError) as error:
         log.warning("an insight has no title of the model: %s", type(error).__name__)
-        return plain
-    title = insights.title_of(answer)
-    shown = f"{answer_md}\n{about.told}"
-    return title if is_told_of(title, terms(shown)) and Screen([shown]).bears_out(title) else plain
+        return on_screen
+    title, shown = insights.title_of(answer), f"{answer_md}\n{about.told}"
+    return title if is_told_of(title, terms(shown)) and Screen([shown]).bears_out(title) else on_screen
 
 
 def _title_by_model(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
@@ -111,12 +109,6 @@ def _unwrapped(answer: str) -> str:
     return next((value for value in values if isinstance(value, str)), "")
 
 
-def _on_screen(about: AnchorFacts) -> str:
-    """The window or app of the first frame that has one."""
-    names = (frame.window_name or frame.app_name for frame in about.frames)
-    return insights.title_of(next((name for name in names if name), UNTITLED)) or UNTITLED
-
-
 # -- the messages ---------------------------------------------------------------------------
 
 
@@ -128,9 +120,9 @@ def training_messages(turn: RunningTurn, about: AnchorFacts) -> list[dict[str, A
     earlier: list[dict[str, Any]] = []
     later: list[TranscriptMessage] = []
     if bases := history.bases(database, about.anchored, stored.chat_id):
-        insight, _ = base = bases[-1]
+        insight, answered = bases[-1]
         earlier = insights.messages(database, insight.id)[1:]
-        turns = {answered.n for answered in history.answered_until(database, base)} - {insight.n}
+        turns = {turn.n for turn in answered} - {insight.n}
         later = [message for message in transcript(database, insight.chat_id) if message.turn in turns]
     own = [
         message

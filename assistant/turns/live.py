@@ -12,6 +12,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 
 from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.core.errors import TurnRefused, UnknownChat, turn_error
@@ -26,8 +28,7 @@ from assistant.core.records import (
 )
 from assistant.core.texts import own_language
 from assistant.turns import second_reading
-from assistant.turns.admission import admit
-from assistant.turns.plan import TurnServices
+from assistant.turns.plan import TurnServices, admit
 from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import run_admitted, unattended
 from engines.cancellation import CancelToken
@@ -71,14 +72,12 @@ class LiveTurn:
             return list(enumerate(self._events[seq:], seq + 1))
 
     def follow(self) -> Iterator[tuple[int, TurnEvent]]:
-        """All events until the turn is over."""
+        """All events with their numbers until the turn is over."""
         seq = 0
-        while True:
-            for number, event in self.after(seq, 1.0):
-                seq = number
-                yield number, event
-            if self.is_over and len(self._events) <= seq:
-                return
+        while not self.is_over or seq < len(self._events):
+            for numbered in self.after(seq, 1.0):
+                yield numbered
+                seq = numbered[0]
 
     def settle(self, timeout_s: float) -> None:
         """Wait until the turn is over or a person has to decide, at most `timeout_s`."""
@@ -101,21 +100,21 @@ class LiveTurn:
             self._changed.notify_all()
 
 
+@dataclass
 class TurnSeries:
     """Questions that are asked one after the other, at most `count`, until it `is_stopped`. Each is drawn
     when its turn has come. `over` of them are; `failed` of these have no answer, and `error` says why the
     last of these has none.
     """
 
-    def __init__(self, requests: Iterator[TurnRequest], count: int) -> None:
-        self.requests = requests
-        self.count = count
-        self.over = 0
-        self.failed = 0
-        self.error = ""
-        self.is_over = False
-        self.is_stopped = False
-        self.now: LiveTurn | None = None
+    requests: Iterator[TurnRequest]
+    count: int
+    over: int = 0
+    failed: int = 0
+    error: str = ""
+    is_over: bool = False
+    is_stopped: bool = False
+    now: LiveTurn | None = None
 
     @property
     def is_running(self) -> bool:
@@ -199,19 +198,19 @@ class LiveTurns:
                 request = next(series.requests, None)
                 if request is None:
                     break
-                series.note(self._asked(series, services, request))
-            except Exception as error:  # whatever it is, the others may go better
+                series.now = turn = self.start(services, request)
+                if series.is_stopped:  # while it was admitted
+                    turn.stop.set()
+                error: TurnError | None = turn_error(UnknownChat(turn.chat_id), "en")
+                for event in unattended(services, (event for _, event in turn.follow())):
+                    if isinstance(event, FinalEvent):
+                        error = event.result.error
+                series.note(f"{error.message} {error.action}" if error else "")
+            except Exception as failure:  # whatever it is, the others may go better
                 log.exception("a question of a series was not asked")
-                series.note(_sentence(error))
+                series.note(_sentence(failure))
         series.is_over = True
         services.database.close_thread()
-
-    def _asked(self, series: TurnSeries, services: TurnServices, request: TurnRequest) -> str:
-        """Why a question of a series has no answer; "" where it has one."""
-        series.now = turn = self.start(services, request)
-        if series.is_stopped:  # while it was admitted
-            turn.stop.set()
-        return _followed_to_the_end(turn, services)
 
     def _refuse_too_many(self) -> None:
         with self._lock:
@@ -245,21 +244,12 @@ def _start(name: str, target: Callable[..., None], *arguments: object) -> None:
     threading.Thread(target=run, name=name, daemon=True).start()
 
 
-def _followed_to_the_end(turn: LiveTurn, services: TurnServices) -> str:
-    """Why a turn has no answer; "" where it has one."""
-    error: TurnError | None = turn_error(UnknownChat(turn.chat_id), "en")
-    for event in unattended(services, (event for _, event in turn.follow())):
-        if isinstance(event, FinalEvent):
-            error = event.result.error
-    return f"{error.message} {error.action}" if error else ""
-
-
 def _sentence(error: Exception) -> str:
     """What the person reads of an error: the words of a refusal, and of the system where it gave any."""
+    if isinstance(error, TurnRefused):
+        return str(error)
     system = error.strerror if isinstance(error, OSError) else ""
-    return (
-        str(error) if isinstance(error, TurnRefused) else system or turn_error(error, own_language()).message
-    )
+    return system or turn_error(error, own_language()).message
 
 
 def _drain(
@@ -274,17 +264,11 @@ def _drain(
         log.info("chat %s was deleted while turn %s was answered", turn.chat_id, turn.n)
     except Exception:  # the turn is stored as interrupted; whoever follows it must learn that
         log.exception("turn %s of chat %s failed", turn.n, turn.chat_id)
-        _tell_failure(turn, services)
+        with suppress(UnknownChat):  # deleted meanwhile
+            result = stored_turn(services.database, turn.chat_id, turn.n)
+            if result.error:
+                turn.add(ErrorEvent(result.error))
+            turn.add(FinalEvent(result))
     finally:
         turn.close()
         services.database.close_thread()
-
-
-def _tell_failure(turn: LiveTurn, services: TurnServices) -> None:
-    try:
-        result = stored_turn(services.database, turn.chat_id, turn.n)
-    except UnknownChat:  # deleted meanwhile
-        return
-    if result.error:
-        turn.add(ErrorEvent(result.error))
-    turn.add(FinalEvent(result))

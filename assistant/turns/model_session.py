@@ -15,24 +15,27 @@ from functools import partial
 
 import apsw
 
+from assistant.context import background
 from assistant.core.endpoints import Endpoint
-from assistant.core.prompt_blocks import Block, system_messages, tokens_of
-from assistant.core.strings import text
+from assistant.core.prompt_blocks import Block, in_order, system_messages, tokens_of
+from assistant.core.prompt_blocks import background as background_block
+from assistant.core.records import ATTACHMENT_SOURCE
+from assistant.core.strings import PROMPTS, local_time, text
 from assistant.core.texts import upper_tokens
-from assistant.evidence.off_screen import OffScreen
+from assistant.evidence.off_screen import Item, OffScreen
 from assistant.evidence.replies import StreamBuffer
-from assistant.retrieval.packing import Packed, pack
+from assistant.formats.parsing import tools_as_text
+from assistant.retrieval.packing import CLOSE, OPEN, Packed, pack
 from assistant.retrieval.retrieval import Retrieval
-from assistant.tools.context import TurnFindings
+from assistant.tools import registry
+from assistant.tools.context import Findings, TurnFindings
 from assistant.tools.files import read_attachment
-from assistant.tools.registry import AgentServices
+from assistant.tools.registry import AgentServices, definitions
 from assistant.tools.tool import Tool
-from assistant.turns import attachments, prompts
-from assistant.turns.attachments import AttachmentText
-from assistant.turns.pictures import TOKENS as PICTURE_TOKENS
-from assistant.turns.pictures import Pictures
+from assistant.turns import attachments
+from assistant.turns.attachments import PICTURE_TOKENS, AttachmentText, Pictures
+from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import RunningTurn, TurnPlan, reserve
-from assistant.turns.prompts import RESULTS
 from engines.cancellation import Cancelled
 from engines.chat.protocol import (
     ChatModel,
@@ -43,9 +46,22 @@ from engines.chat.protocol import (
     ModelRefused,
     ModelUnknown,
     Usage,
+    object_schema,
 )
 from store.chats.attachments import text_of
+from store.core import preferences
 from store.core.database import Database
+from store.core.settings import ToolsSettings
+
+EVIDENCE_RULES: str = PROMPTS["evidence_rules"]
+TOOL_RULES: str = PROMPTS["tool_rules"]
+OWNER_NOTE: str = PROMPTS["owner"]
+BUDGET_NOTE: str = PROMPTS["budget"]
+RESULTS: str = PROMPTS["results"]
+
+_STRING = {"type": "string"}
+_QUOTE = object_schema(id=_STRING, quote=_STRING)
+OUTPUT_SCHEMA = object_schema(answer_md=_STRING, evidence={"type": "array", "items": _QUOTE})
 
 Exchange = Sequence[Message]
 """A question, the rounds of its tools, and its answer."""
@@ -63,14 +79,15 @@ class ModelSession:
 
     turn: RunningTurn
     model: ChatModel
-    tools: list[Tool]
-    form: str
-    blocks: tuple[Block, ...]
     retrieval: Retrieval
-    off_screen: OffScreen
-    findings: TurnFindings
-    pictures: Pictures
-    window: int
+    beside: Beside
+    window: int = field(init=False)
+    tools: list[Tool] = field(init=False)
+    form: str = field(init=False)
+    blocks: tuple[Block, ...] = field(init=False)
+    pictures: Pictures = field(init=False)
+    findings: TurnFindings = field(init=False)
+    off_screen: OffScreen = field(init=False)
     head: list[Message] = field(default_factory=list)
     rounds: list[Message] = field(default_factory=list)
     packed: Packed = field(default_factory=lambda: Packed("", (), 0))
@@ -80,10 +97,57 @@ class ModelSession:
     left_out: int = 0
     shortened: int = 0
     turns_left_out: int = 0
+    tools_on: int = 0
+    tools_left_out: int = 0
     is_silent: bool = False
     """Whether it was asked and said nothing, or nothing that can be used."""
     heard: StreamBuffer = field(default_factory=StreamBuffer)
     """What of the answer that is being written was heard so far."""
+
+    def __post_init__(self) -> None:
+        self.begin(self.model.context_tokens)
+
+    def begin(self, window: int) -> None:
+        """Choose all of a first request for a window: tools, pictures, frames, and the chat before."""
+        turn, plan, agent = self.turn, self.plan, self.turn.services.agent
+        self.window, self.form = window, self.endpoint.tool_format if plan.uses_tools else ""
+        self.tools = self._offered() if plan.uses_tools else []
+        self.pictures = attachments.pictures_of(turn, self.retrieval, window // 4)
+        settings, sees = agent.settings if agent else None, bool(self.pictures.pictures)
+        self.blocks = blocks(plan, self.tools, settings, self.form, sees=sees)
+        self.compose()
+        shown, texts = self.packed.entries, self.files.texts
+        self.findings = TurnFindings()
+        self.findings.take(Findings({entry.frame.id: entry.id for entry in shown}))
+        self.findings.seen |= {shot.frame.id for shot in self.pictures.shots}
+        self.off_screen = OffScreen(bool(turn.history), [plan.message, *texts], asked=plan.days)
+        self.off_screen.has_looked = bool(shown) and (self.retrieval.coverage.is_found or plan.has_range)
+        self.off_screen.quotable += map(Item, texts)
+        if texts or plan.attached.images:
+            self.findings.sources.add(ATTACHMENT_SOURCE)
+        if self.retrieval.beside:
+            self.findings.sources |= set(turn.sources)
+            self.off_screen.quotable += self.beside.quotable
+
+    def _offered(self) -> list[Tool]:
+        """The tools that are on, as many as the window has room to tell of."""
+        services, plan = self.turn.services, self.plan
+        gates = registry.ToolGateOpts(
+            services.database,
+            self.endpoint.supports_vision,
+            bool(plan.attached),
+            partial(background.are_chats_told, services.context, plan.chat_id),
+        )
+        tools = registry.offered(services.database, self.agent.tools, gates)
+        embedder, first = services.embedder, plan.request.first_call
+        nearness = partial(embedder.nearness, plan.message) if embedder else lambda texts: ()
+        wanted = first.name if first else ""
+        if not plan.gathers:  # else an empty source is an answer, too
+            tools = [tool for tool in tools if tool.name == wanted or gates.holds(tool.name)]
+        basic = registry.GATHERING if plan.about else registry.BASIC
+        kept = registry.fitting(tools, self.window, wanted, nearness, basic)
+        self.tools_on, self.tools_left_out = len(tools), len(tools) - len(kept)
+        return kept
 
     @property
     def plan(self) -> TurnPlan:
@@ -191,12 +255,10 @@ class ModelSession:
         return self.messages != sent
 
     def refusal(self, ending: ModelError | Cancelled) -> ModelError | None:
-        """What came instead of the first answer, where all can be asked anew: a smaller window was named, or
-        the tools in its request may be why; some servers refuse them, others fail.
+        """What came instead of the first answer, where the tools of its request may be why: some servers
+        refuse them, others fail.
         """
-        if isinstance(ending, ContextTooLong):
-            return ending if self.is_smaller(ending) and not self.usages else None
-        if not self.tools or self.form or self.usages or isinstance(ending, ModelUnknown):
+        if not self.tools or self.form or self.usages or isinstance(ending, ContextTooLong | ModelUnknown):
             return None
         return ending if isinstance(ending, ModelRefused | ModelFailed) else None
 
@@ -206,22 +268,22 @@ class ModelSession:
         if self.form:  # told of them in the prompt
             self.blocks = tuple(block for block in self.blocks if block.name not in _OF_TOOLS)
             self.compose()
-        self.rounds.append(Message("user", prompts.ANSWER_NOW))
+        self.rounds.append(Message("user", PROMPTS["answer_now"]))
 
     def warn(self) -> None:
         """Say in the turn what the model did not get as a whole."""
-        turn, language = self.turn, self.plan.language
-        counts = (
-            ("turns_left_out", self.turns_left_out),
-            ("results_left_out", self.left_out),
-            ("results_shortened", self.shortened),
+        frames, tools = self.packed.left_out, self.tools_left_out
+        counts: tuple[tuple[str, int, dict[str, int]], ...] = (
+            ("tools_left_out", tools, {"total": self.tools_on}),
+            ("turns_left_out", self.turns_left_out, {}),
+            ("results_left_out", self.left_out, {}),
+            ("results_shortened", self.shortened, {}),
+            ("left_out", frames, {"total": frames + len(self.packed.entries)}),
         )
-        turn.warnings += [text(name, language, count=count) for name, count in counts if count]
-        if left_out := self.packed.left_out:
-            total = left_out + len(self.packed.entries)
-            turn.warnings.append(text("left_out", language, count=left_out, total=total))
+        language = self.plan.language
+        self.turn.warnings += [text(name, language, count=n, **more) for name, n, more in counts if n]
         if self.window < self.model.context_tokens and not self.rounds:
-            turn.warnings.append(text("shrunk", language, tokens=self.window))
+            self.turn.warnings.append(text("shrunk", language, tokens=self.window))
 
 
 def recent(history: Sequence[Exchange], room: int, plan: TurnPlan) -> list[Exchange]:
@@ -281,3 +343,83 @@ def _beginning(result: str, over: int) -> str:
     size = max(1, upper_tokens(result))
     kept = len(result) * max(0, size - over - upper_tokens(told(0)) - 5) // size
     return told(max(MIN_CHARS, kept))
+
+
+# -- the system prompt --------------------------------------------------------------------------
+#
+# Made anew for each request; one builder for all models and modes. A person decides the first two blocks: the
+# prompt of the model, and the identity. The hard rules stand after them, are never stored, and cannot be
+# replaced. `assistant.core.prompt_blocks` has the order, and ``core/prompts.toml`` the words.
+
+
+def blocks(
+    plan: TurnPlan,
+    tools: Sequence[Tool] = (),
+    settings: ToolsSettings | None = None,
+    form: str = "",
+    *,
+    sees: bool = False,
+) -> tuple[Block, ...]:
+    """The system prompt of a turn, with tools or without; with none on offer it says nothing of tools.
+
+    `form` is the text format that the model is told its tools in, '' for the endpoint's own. `sees` where
+    pictures come with the question.
+    """
+    settings = settings or ToolsSettings()
+    rounds = settings.max_iterations
+    return in_order(
+        model_prompt=plan.model_prompt,
+        identity=plan.voice.identity,
+        rules=_rules(plan, sees=sees),
+        guidance=guidance(
+            tools, rounds, plan.owner or settings.owner, settings.examples, gathers=plan.gathers
+        )
+        if tools
+        else "",
+        tools=tools_as_text(definitions(tools), form) if tools and form else "",
+        time=time_block(plan),
+        budget=BUDGET_NOTE.format(rounds=rounds) if tools else "",
+        background=background_block(plan.context.system_augmentation),
+    )
+
+
+def _rules(plan: TurnPlan, *, sees: bool) -> str:
+    if not plan.uses_tools:
+        return EVIDENCE_RULES.replace(*PROMPTS["no_pictures"]) if sees else EVIDENCE_RULES
+    if plan.mode == "agent" and plan.about is None:
+        return TOOL_RULES
+    # The frames of the first look, or of what the conversation is about, stand in a message.
+    also_screen_data = PROMPTS["tools_and_screen_data"].format(begin=OPEN, end=CLOSE)
+    return TOOL_RULES.replace(PROMPTS["only_tools"], also_screen_data)
+
+
+def time_block(plan: TurnPlan) -> str:
+    """Block 6: now, zone and offset; the range in local time where one was asked about."""
+    zone = plan.zone
+    offset = preferences.utc_offset(plan.now_ms, zone)
+    now = f"Now: {local_time(plan.now_ms, zone)}\nTime zone: {plan.request.timezone} ({offset})"
+    if not plan.has_range:
+        return now
+    start, end = local_time(plan.start_ms, zone), local_time(plan.end_ms, zone)
+    return f"{now}\nRequested range: {start} to {end}, the end not included"
+
+
+def guidance(
+    tools: Sequence[Tool], rounds: int, owner: str = "", examples: str = "", *, gathers: bool = True
+) -> str:
+    """Block 4: how to work with the tools that are on. A line about tools that are all off is left out, and
+    one for a turn that `gathers` its context, or for one that does not, where this is not one.
+
+    `owner` names whose screen this is, `examples` are worked ones and come last; both '' where none are set.
+    """
+    names = {tool.name for tool in tools}
+    lines = ["Tool-use guidance:"]
+    for line in PROMPTS["guidance"]:
+        if line.get("gathers", gathers) is not gathers:
+            continue
+        offered = line.get("joint", ", ").join(name for name in line.get("tools", ()) if name in names)
+        if offered or "tools" not in line:
+            lines.append(f"- {line['text'].format(tools=offered, rounds=rounds)}")
+    if person := " ".join(owner.split()):
+        lines.append(OWNER_NOTE.format(owner=person))
+    return "\n".join([*lines, *([examples.strip()] if examples.strip() else [])])

@@ -1,224 +1,416 @@
 """What is answered without a model: the form of the question decides, and every form answers from data.
 
-How long, how often and which apps are measured; a summary is blocks of time with their windows and what stood
-out; every other question gets the lines that answer it best, one per fact. What stands on no frame is said,
-with the nearest there is.
+How long, how often and which apps are measured; a summary is blocks of time with their windows and what
+stood out; every other question gets the lines that answer it best, one per fact, or the cell of a table. What
+stands on no frame is said, with the nearest there is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import cached_property
 
 from assistant.core.strings import text
-from assistant.core.texts import asked_in
-from assistant.language.questions import (
-    Form,
-    asked_words,
-    asks_for_absence,
-    asks_for_last,
-    asks_for_pages,
-    asks_of_use,
-)
-from assistant.retrieval import answer_lines, usage
-from assistant.retrieval.answer_lines import Answers
-from assistant.retrieval.retrieval import Retrieval
+from assistant.core.texts import HAN, asked_in, normalize
+from assistant.language import questions
+from assistant.language.questions import Form, asked_words
+from assistant.language.values import DaysMeant
+from assistant.retrieval import answer_lines, other_sources, table_cells, usage
+from assistant.retrieval.answer_lines import Answers, Moment, Question, Synonyms, told_by
+from assistant.retrieval.excerpts import excerpt
+from assistant.retrieval.furniture import other_windows
+from assistant.retrieval.retrieval import Entry, Retrieval
+from assistant.retrieval.table_cells import Crossing
+from assistant.retrieval.usage import Window
 from assistant.turns import scope as scopes
 from assistant.turns.activity_answers import ActivityAnswers
-from assistant.turns.answering import check, look
+from assistant.turns.answering import check, look, no_captures
 from assistant.turns.beside_answers import Beside
-from assistant.turns.line_answers import LineAnswers
 from assistant.turns.plan import CheckedAnswer, RunningTurn
-from engines.chat.extractive import ExtractiveModel, Item, plain
+from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
 from store.chats import conversations
+from store.core import times
+from store.embeddings import knn
+from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
 from store.frames import apps
 from store.frames.activity_intervals import Segment
+from store.ocr import layout, readings
+from store.ocr.readings import Reading
 
+MAX_QUOTE_CHARS = 120
+MAX_PASSAGE_CHARS = 300
+MAX_TICKED = 24
+LEAST_NAMED = 1 / 3
+"""Of the words of a question, on the frame of a list that it is about: lists are seldom called by all."""
+_LISTING = (Form.FACT, Form.FIGURE, Form.YES_NO, Form.SUMMARY)
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
 
 def quotation(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer:
     """The answer that needs no model, behind a sentence that says so."""
-    composing = _wider(_Composing(turn, retrieval, beside))
-    return _checked(composing, list(composing.answer()))
+    answer = _wider(PlainAnswer(turn, retrieval, beside))
+    entries, files = answer.entries, turn.plan.attached.own
+    if entries or turn.plan.asks_without_frames:
+        items = list(answer.items())
+    elif not (items := beside.alone()):
+        return no_captures(turn)
+    if files:
+        names = ", ".join(file.name for file in files)
+        turn.warnings.append(text("files_unread", turn.plan.language, names=names))
+    turn.frames_read = len(retrieval.entries)
+    beside.note()
+    is_quoted = any(item.quotes for item in items)
+    name = "extractive_beside" if beside.quoted else "extractive" if is_quoted else "extractive_told"
+    opening, said = text(name, turn.plan.language), ExtractiveModel().compose(items)
+    return check(turn, said, answer.retrieval, entries, opening=opening, beside=beside.quoted)
 
 
-def _wider(composing: _Composing) -> _Composing:
+def _wider(narrow: PlainAnswer) -> PlainAnswer:
     """The same over everything, where a time that a question names has nothing of it and other times have: it
     may be what the question is about, and not when that was on the screen. So may the head of a table be,
     the more where the answer before was from that table.
     """
-    turn, plan = composing.turn, composing.turn.plan
+    turn, plan = narrow.turn, narrow.plan
     is_named = plan.scope.phrase and plan.has_range and not plan.is_bounded
-    if not (is_named and plan.words and composing.asks_for_lines):
-        return composing
+    if not (is_named and plan.words and narrow.asks_for_lines):
+        return narrow
     before = turn.plan, turn.coverage, turn.evidence
     shown = conversations.shown_last(turn.database, plan.chat_id, scopes.SHOWN) if plan.chat_id else []
-    lines = composing.lines
-    has_some = not lines.crossing and lines.is_found and lines.has_words
-    if not lines.has_head if lines.crossing else has_some and not (plan.scope.follows and shown):
-        return composing
+    has_some = not narrow.crossing and narrow.is_found and narrow.has_words
+    if not narrow.has_head if narrow.crossing else has_some and not (plan.scope.follows and shown):
+        return narrow
     outside = scopes.outside(turn.database, plan.scope, plan.filters, plan.zone, plan.now_ms, plan.language)
     topic = f"{plan.searched_for} {plan.scope.phrase}"
     words = tuple(dict.fromkeys((*plan.words, *asked_words(topic))))
     turn.plan = replace(plan, scope=outside, words=words, searched_for=topic, shown=frozenset(shown))
-    wider = _Composing(turn, look(turn), composing.beside, inside=composing)
-    cell = wider.lines.crossing if wider.lines.has_head else None
+    retrieval = look(turn)
+    wider = PlainAnswer(turn, retrieval, narrow.beside, inside=narrow)
+    cell = wider.crossing if wider.has_head else None
     if cell and (not has_some or cell.entry.frame.id in shown):
         names = "not_then", "as_head"
         not_then, as_head = (text(one, plan.language, "scope", phrase=outside.phrase) for one in names)
         scope = turn.plan.scope
         turn.plan = replace(turn.plan, scope=replace(scope, text=scope.text.replace(not_then, as_head)))
         return wider
-    if wider.lines.is_found and not (lines.is_found or plan.scope.follows):
+    if narrow.entries and wider.is_found and not (narrow.is_found or plan.scope.follows):
         return wider
     turn.plan, turn.coverage, turn.evidence = before
-    return composing
-
-
-def beside_frames(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer | None:
-    """The same where there is no frame; None where nothing else answers either."""
-    composing = _wider(_Composing(turn, retrieval, beside))
-    items = list(composing.answer()) if composing.lines.crossing else beside.alone()
-    return _checked(composing, items) if items else None
-
-
-def _checked(composing: _Composing, items: Sequence[Item]) -> CheckedAnswer:
-    turn, retrieval, beside = composing.turn, composing.retrieval, composing.beside
-    beside.note()
-    is_quoted = any(item.quotes for item in items)
-    name = "extractive_beside" if beside.quoted else "extractive" if is_quoted else "extractive_told"
-    opening = text(name, turn.plan.language)
-    completion = ExtractiveModel().compose(items)
-    return check(turn, completion, retrieval, retrieval.entries, opening=opening, beside=beside.quoted)
+    return narrow
 
 
 @dataclass
-class _Composing:
-    """One answer in the making."""
+class PlainAnswer:
+    """One answer in the making, of the lines of frames and of other sources and of what activity tells."""
 
     turn: RunningTurn
     retrieval: Retrieval
     beside: Beside
-    inside: _Composing | None = None
+    inside: PlainAnswer | None = None
     """The same in the time that the question names, which has nothing of it."""
 
     def __post_init__(self) -> None:
+        self.plan = self.turn.plan  # the turn may go on to another one
+        self.entries = self.retrieval.entries
         self.activity = ActivityAnswers(self.turn, self.retrieval)
-        self.lines = LineAnswers(self.turn, self.retrieval, self.beside, self.activity, self.turn.plan.words)
+
+    # -- by the form of the question
 
     @property
     def asks_for_lines(self) -> bool:
         """Whether lines of frames answer, and nothing that is measured, listed or told of other sources."""
-        plan = self.turn.plan
-        is_other = asks_for_absence(plan.searched_for) or self.beside.nothing_then or self.beside.of_named()
-        form, meant = self._meant(plan.form, plan.words)
-        return not (is_other or meant or form is Form.SUMMARY or form in _MEASURED or self.lines.ticked(form))
+        asked = self.plan.searched_for
+        if questions.asks_for_absence(asked) or self.beside.nothing_then or self.beside.of_named():
+            return False
+        form, meant = self._meant()
+        return not (meant or form is Form.SUMMARY or form in _MEASURED or self._ticked(form))
 
-    def answer(self) -> Iterator[Item]:
-        """By the form of the question."""
+    def items(self) -> Iterator[Item]:
+        """What answers, by the form of the question."""
+        plan = self.plan
         self._note_found(is_found=True)
         if of_named := self.beside.of_named():
             yield from of_named
             return
         if nothing_then := self.beside.nothing_then:
             yield Item(nothing_then, is_point=False)
-            shown = list(self._lines(self.turn.plan.form)) if self.turn.plan.words else []
+            shown = list(self._lines(plan.form)) if plan.words else []
             yield from shown if self.turn.coverage.is_found else ()
             return
-        plan = self.turn.plan
-        if asks_for_absence(plan.searched_for):
+        if questions.asks_for_absence(plan.searched_for):
             yield from self.activity.absence()
             return
-        form, meant = self._meant(plan.form, plan.words)
+        form, meant = self._meant()
         imported = self.retrieval.coverage.imported
         if form in _MEASURED and imported and not self.activity.segments:
             yield Item(text("imported", plan.language, "coverage", imported=imported), is_point=False)
         if meant:
             yield self.activity.total(form, meant)
-        elif listed := self.lines.ticked(form):
+        elif listed := self._ticked(form):
             yield listed
         elif form is Form.SUMMARY or not plan.words:
             yield from self.activity.summary()
             yield from self.beside.then()
         elif plan.scope.ahead and not self.beside.words and (events := self.beside.then()):
             yield from events
-            yield from self._lines(form) if self.lines.is_found else ()
+            yield from self._lines(form) if self.is_found else ()
         else:
             yield from self._lines(form)
-
-    def _meant(self, form: Form, words: Sequence[str]) -> tuple[Form, list[Segment]]:
-        """(the form of what is measured, of which activity); none where what was shown is asked for."""
-        asked = self.turn.plan.searched_for
-        if form in _MEASURED or asks_of_use(asked):
-            compared = usage.compared(apps.names(self.turn.database), words)
-            of_each = (
-                [each for each in self.activity.segments if each.app_name in compared] if compared else []
-            )
-            if len({each.app_name for each in of_each}) > 1:
-                return Form.APPS, of_each
-        kind = asked_words(asked, of_app=True) if form in (*_MEASURED, Form.MOMENT) else ()
-        of_app = usage.of_app(self.activity.segments, kind, asked_in(asked)) if kind else []
-        if not all(answer_lines.named(kind, each.app_name or "") for each in of_app):  # by what they are
-            is_several = form is Form.DURATION and len({each.app_name for each in of_app}) > 1
-            return Form.APPS if is_several else form, usage.last(of_app) if asks_for_last(asked) else of_app
-        if form is Form.APPS and asks_for_pages(asked):
-            return form, usage.meant(usage.pages(self.activity.segments), words, {}, least=1.0)
-        if form in _MEASURED:
-            synonyms = self.lines.synonyms(usage.titles(self.activity.segments), {})
-            return form, usage.meant(self.activity.segments, words, synonyms)
-        if form is Form.MOMENT and words and asks_for_last(asked):  # "when did I last use" an app
-            return form, usage.last(usage.meant(self.activity.segments, words, {}, least=1.0))
-        return form, of_app
 
     def _note_found(self, is_found: bool) -> None:
         """What stands beside the answer says of its words what the answer says itself."""
         self.turn.coverage = replace(self.turn.coverage, is_found=is_found)
 
-    def _lines(self, form: Form) -> Iterator[Item]:
-        plan, found = self.turn.plan, self.lines.found
-        # What bears on the question may say nothing of a word of it that is nowhere: then that is said first.
-        is_whole = found.is_found and (plan.leans or not found.missing)
-        self._note_found(is_whole or self.lines.crossing is not None)
-        if self.inside and self.lines.is_found and not self.lines.has_head:
-            phrase = plain(plan.scope.phrase)
-            yield Item(
-                self.inside.lines.nothing() + text("elsewhere", plan.language, phrase=phrase), is_point=False
-            )
-        if self.lines.crossing:
-            yield from self.lines.cell(self.lines.crossing)
-            return
-        if not is_whole:
-            sentence = self.lines.nothing()
-            if sources := self.beside.looked_at():
-                sentence += text("nor_beside", plan.language, sources=sources)
-            after, instead = self._instead(form, found)
-            yield Item(sentence + text(after, plan.language), is_point=False)
-            yield from instead
-        else:
-            yield from self._use_of_shown(form, found)
-            yield from map(self.lines.moment, found.moments)
+    # -- what is measured
 
-    def _use_of_shown(self, form: Form, found: Answers) -> list[Item]:
+    def _meant(self) -> tuple[Form, list[Segment]]:
+        """(the form of what is measured, of which activity); none where what was shown is asked for."""
+        asked, form, words = self.plan.searched_for, self.plan.form, self.plan.words
+        activity = self.activity.segments
+        if form in _MEASURED or questions.asks_of_use(asked):
+            compared = usage.compared(apps.names(self.turn.database), words)
+            of_each = [each for each in activity if each.app_name in compared] if compared else []
+            if len({each.app_name for each in of_each}) > 1:
+                return Form.APPS, of_each
+        is_last = questions.asks_for_last(asked)
+        kind = asked_words(asked, of_app=True) if form in (*_MEASURED, Form.MOMENT) else ()
+        of_app = usage.of_app(activity, kind, asked_in(asked)) if kind else []
+        if not all(answer_lines.named(kind, each.app_name or "") for each in of_app):  # by what they are
+            is_several = form is Form.DURATION and len({each.app_name for each in of_app}) > 1
+            return Form.APPS if is_several else form, usage.last(of_app) if is_last else of_app
+        if form is Form.APPS and questions.asks_for_pages(asked):
+            return form, usage.meant(usage.pages(activity), words, {}, least=1.0)
+        if form in _MEASURED:
+            return form, usage.meant(activity, words, self._synonyms(usage.titles(activity), {}))
+        if form is Form.MOMENT and words and is_last:  # "when did I last use" an app
+            return form, usage.last(usage.meant(activity, words, {}, least=1.0))
+        return form, of_app
+
+    def _use_of_shown(self, form: Form) -> list[Item]:
         """How long, or how often, the window was used that shows most of what a question names."""
-        if form not in (Form.DURATION, Form.VISITS) or not found.moments:
+        if form not in (Form.DURATION, Form.VISITS) or not self.found.moments:
             return []
-        line = found.moments[0][0]
-        asked, frame = self.turn.plan.searched_for, line.entry.frame
+        line = self.found.moments[0][0]
+        asked, frame = self.plan.searched_for, line.entry.frame
         # "How long is the guarantee" is answered by what is shown.
-        if not asks_of_use(asked) and answer_lines.fits(form, line.text, asked):
+        if not questions.asks_of_use(asked) and answer_lines.fits(form, line.text, asked):
             return []
         names = frame.app_name, frame.window_name
         used = [each for each in self.activity.segments if (each.app_name, each.window_name) == names]
         return [self.activity.total(form, used)] if used else []
 
-    def _instead(self, form: Form, found: Answers) -> tuple[str, Iterable[Item]]:
+    # -- what the lines of frames, and of other sources, answer
+
+    def _lines(self, form: Form) -> Iterator[Item]:
+        plan, found = self.plan, self.found
+        # What bears on the question may say nothing of a word of it that is nowhere: then that is said first.
+        is_whole = found.is_found and (plan.leans or not found.missing)
+        self._note_found(is_whole or self.crossing is not None)
+        if self.inside and self.is_found and not self.has_head:
+            elsewhere = text("elsewhere", plan.language, phrase=plain(plan.scope.phrase))
+            yield Item(self.inside.nothing() + elsewhere, is_point=False)
+        if self.crossing:
+            yield from self._cell(self.crossing)
+            return
+        if not is_whole:
+            sentence = self.nothing()
+            if sources := other_sources.counted(self.beside.looked, plan.language):
+                sentence += text("nor_beside", plan.language, sources=sources)
+            after, instead = self._instead(form)
+            yield Item(sentence + text(after, plan.language), is_point=False)
+            yield from instead
+        else:
+            yield from self._use_of_shown(form)
+            yield from map(self._moment, found.moments)
+
+    def _instead(self, form: Form) -> tuple[str, Iterable[Item]]:
         """(how it is called, what there is in place of an answer)"""
-        scope, near = self.turn.plan.scope, "nearest" if found.moments else "none_near"
-        if of_named := self.beside.of_named_then():
+        scope, found, used = self.plan.scope, self.found, self.activity.segments
+        near = "nearest" if found.moments else "none_near"
+        if self.plan.subject_ranges and (of_named := self.beside.listed(self.beside.named)):
             return "nearest", of_named
-        if self.activity.segments and (form is Form.APPS or (form in _MEASURED and not found.has_words)):
-            return near, [self.activity.total(Form.APPS, self.activity.segments)]
+        if used and (form is Form.APPS or (form in _MEASURED and not found.has_words)):
+            return near, [self.activity.total(Form.APPS, used)]
         if not found.has_words and scope.phrase and not scope.is_everything:
             return "shown_then", self.activity.summary()
-        return near, [*self._use_of_shown(form, found), *map(self.lines.moment, found.moments)]
+        return near, [*self._use_of_shown(form), *map(self._moment, found.moments)]
+
+    @cached_property
+    def found(self) -> Answers:
+        """The lines of frames and of other sources that answer."""
+        plan, entries, rows = self.plan, self.entries, self.beside.entries
+        nearness = self._nearness() if entries else {}
+        asked = self.beside.question(rows)
+        if not (rows and self.beside.named):
+            asked = replace(asked, words=asked_words(asked.text) if rows else plan.words)
+        synonyms = dict(self._synonyms(told_by(entries), nearness))
+        for word, terms in asked.synonyms.items():
+            synonyms[word] = {**synonyms.get(word, {}), **terms}
+        asked = replace(
+            asked,
+            nearness=nearness,
+            synonyms=synonyms,
+            shown=plan.shown if plan.scope.follows else frozenset[int](),
+            leans=plan.leans,
+            around=other_windows(self.turn.database, entries),
+        )
+        if plan.scope.ahead:
+            days = self._days_meant()
+            words = tuple(dict.fromkeys((*asked.words, days.word)))
+            asked = replace(asked, words=words, days=days)
+        return answer_lines.answering(asked, [*entries, *rows])
+
+    def _days_meant(self) -> DaysMeant:
+        """The days to come that the question names, or those that are over."""
+        plan = self.plan
+        today = times.to_local(plan.now_ms, plan.zone).date()
+        # A weekday alone is the last one or the next.
+        near = {a.weekday() for a, b in plan.days_ahead if a == b and abs(a - today) <= timedelta(days=7)}
+        return DaysMeant(normalize(plan.scope.phrase), plan.days_ahead, frozenset(near))
+
+    @cached_property
+    def crossing(self) -> Crossing | None:
+        """The cell of a table that the question names, on from the one before it where it goes on."""
+        asked = self.plan.message, self.plan.scope.follows
+        synonyms = self._synonyms(told_by(self.entries), {}) if self.entries else {}
+        return table_cells.crossing(asked, synonyms, self.entries, self._tables)
+
+    @property
+    def is_found(self) -> bool:
+        return self.crossing is not None or self.found.is_found
+
+    @property
+    def has_words(self) -> bool:
+        """Whether each word of the question stands on some frame, as itself."""
+        words = self.plan.words
+        return {w for line in told_by(self.entries) for w in answer_lines.named(words, line)} >= set(words)
+
+    @property
+    def has_head(self) -> bool:
+        """Whether the time that the question names is a head of the table that answers."""
+        return self.crossing is not None and self.crossing.is_named(self.plan.scope.phrase)
+
+    def _tables(self, entry: Entry) -> list[layout.Table]:
+        reading = self._reading(entry) if entry.frame.text.count(layout.CELL) else None
+        return layout.tables(reading.lines) if reading else []
+
+    def _reading(self, entry: Entry) -> Reading | None:
+        number = entry.frame.reading_id
+        return readings.by_id(self.turn.database, number) if number else None
+
+    def nothing(self) -> str:
+        """The sentence that says what is on no frame."""
+        missing = self.found.missing
+        name = "nothing_found" if missing else "nothing_together"
+        told = plain(", ".join(_joined(missing or self.plan.words)))
+        return text(name, self.plan.language, words=told, count=len(self.entries))
+
+    def _ticked(self, form: Form) -> Item | None:
+        """What is done, or what is left, of the list that has most of the question, as it was shown last.
+
+        None where no state is asked for, or another frame has more of the question.
+        """
+        plan, entries = self.plan, self.entries
+        is_done, words = questions.asks_for_state(plan.searched_for) or (True, ())
+        if form not in _LISTING or (is_done and not words):
+            return None
+        asked = Question(plan.searched_for, form, words, {})
+        for entry in reversed(answer_lines.about(asked, entries, LEAST_NAMED) if words else entries):
+            reading = self._reading(entry)
+            if reading and (items := layout.checked(reading)):
+                told = [item for is_ticked, item in items if is_ticked is is_done]
+                if is_done and plan.scope.phrase and not told:  # "get done yesterday" may be other things
+                    return None
+                head = text("ticked" if is_done else "not_ticked", plan.language, count=len(told))
+                cited = "" if told else f" [[{entry.id}]]"
+                quotes = tuple(Quote(entry.id, item) for item in told[:MAX_TICKED])
+                return Item(f"{self.activity.when(entry.frame.captured_ms)}, {head}{cited}", quotes)
+        return None
+
+    def _cell(self, found: Crossing) -> Iterator[Item]:
+        """The cell, its row and the heads above it; then what stands elsewhere."""
+        entry, cells = found.entry, set(layout.CELL.join(found.table).split(layout.CELL))
+        quotes = (Quote(entry.id, one[:MAX_PASSAGE_CHARS]) for one in (found.cell, found.row, found.heads))
+        yield Item(self.activity.when(entry.frame.captured_ms), tuple(quotes))
+        for moment in self.found.moments:
+            if beside := [line for line in moment if not cells.issuperset(line.text.split(layout.CELL))]:
+                yield self._moment(beside)
+
+    def _moment(self, found: Moment) -> Item:
+        """When, and the lines; where they stood is said by the source of each."""
+        entry = found[0].entry
+        if entry.address:
+            return self.beside.item(found)
+        reading = self._reading(entry)
+        if reading:
+            found, reading = _in_one_window(found, reading)
+        quoted = self._told(found, reading) if reading else [line.text for line in found]
+        quotes = (Quote(entry.id, one) for one in dict.fromkeys(quoted))
+        head = self.activity.when(entry.frame.captured_ms)
+        if questions.asks_where(self.plan.message):  # it may be a place on the screen
+            window = Window(entry.frame.app_name or "", entry.frame.window_name or "", 0)
+            head += f", {self.activity.windows([window])}"
+        return Item(head, tuple(quotes))
+
+    def _told(self, found: Moment, reading: Reading) -> Iterator[str]:
+        """The rows and passages that the lines stand in; of a heading the list under it."""
+        passages = layout.passages(reading.lines)
+        counts = Counter(line.text for line in reading.lines)
+        parts = ((line.text, run) for run in passages for line in run if len(run) > 1)
+        whole = {part: layout.joined(run) for part, run in parts if counts[part] == 1}
+        texts = list(map(layout.joined, passages))
+        for at, line in enumerate(found):
+            same = [each for each in reading.lines if each.text == line.text]
+            heads = sorted(same, key=lambda each: -each.box.h)[: at == 0]
+            for one in [line.text, *(item for head in heads for item in layout.marked_under(reading, head))]:
+                told = one if layout.CELL in one else whole.get(one) or layout.opened(one, texts)
+                limit = MAX_QUOTE_CHARS if told == line.text else MAX_PASSAGE_CHARS
+                yield excerpt(told, self.plan.words, limit=limit, limit_tokens=limit)
+
+    def _synonyms(self, lines: Iterable[str], nearness: Mapping[str, float]) -> Synonyms:
+        """Of each word of the question the words of these lines that mean the same."""
+        return answer_lines.same_in_meaning(self.turn.services.embedder, self.plan.words, lines, nearness)
+
+    def _nearness(self) -> dict[str, float]:
+        """How near each line is to the question in meaning, where there are vectors."""
+        entries, embedder = {entry.frame.id: entry for entry in self.entries}, self.turn.services.embedder
+        meaning = embedder.asked(self.plan.searched_for, self.turn.stored.id) if embedder else WORDS_ONLY
+        if meaning.vector is None or meaning.model is None:
+            return {}
+        try:
+            chunks = knn.chunks_of(self.turn.database, "frame", entries, meaning.model, meaning.vector)
+        except SemanticUnavailable:
+            return {}
+        nearness: dict[str, float] = {}
+        for chunk in chunks:
+            shown = entries[chunk.id].frame.text[chunk.start : chunk.end]
+            for cell in shown.replace(layout.CELL, "\n").split("\n"):
+                form = normalize(cell)
+                nearness[form] = max(chunk.score, nearness.get(form, chunk.score))
+        return nearness
+
+
+def _in_one_window(found: Moment, reading: Reading) -> tuple[Moment, Reading]:
+    """Those lines, and of the reading, that stand in the window of the first: a source names one."""
+    windows, cells = found[0].entry.frame.windows, found[0].text.split(layout.CELL)
+    first = next((line for line in reading.lines if line.text == cells[0]), None)
+    if first is None or not windows.places:
+        return found, reading
+    owner = windows.beside(first.box)
+    lines = tuple(line for line in reading.lines if windows.beside(line.box) == owner)
+    texts = {line.text for line in lines}
+    found = [line for line in found if texts.issuperset(line.text.split(layout.CELL))]
+    return found, replace(reading, lines=lines)
+
+
+def _joined(words: Iterable[str]) -> list[str]:
+    """Words with pairs of Chinese signs that cross each other as what they were cut from."""
+    joined: list[str] = []
+    for word in words:
+        if joined and HAN.match(word) and joined[-1].endswith(word[0]):
+            joined[-1] += word[1:]
+        else:
+            joined.append(word)
+    return joined

@@ -1,5 +1,5 @@
-"""What is handed on from step to step of a turn: what it works with, what was settled before it began,
-the turn under way, and what of what was said in it stood the checks.
+"""What a turn works with, whether a request can become one and with what range, zone, model, voice and files;
+then the turn under way, and what of what was said in it stood the checks.
 """
 
 from __future__ import annotations
@@ -7,17 +7,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, tzinfo
+from functools import partial
 from typing import TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import apsw
 
-from assistant.context.background import NO_CONTEXT, PreparedContext
+from assistant.context.background import NO_CONTEXT, PreparedContext, prepare
+from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices
-from assistant.core.models import AnyModel, ChatModels
+from assistant.core.errors import TurnRefused, UnknownChat
+from assistant.core.models import PATIENCE_S, AnyModel, ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import (
+    MAX_MESSAGE_CHARS,
+    MAX_NOTE_CHARS,
+    MAX_PROMPT_CHARS,
+    NO_VOICE,
     Claim,
     Coverage,
     EvidenceItem,
@@ -26,26 +34,39 @@ from assistant.core.records import (
     StatusEvent,
     TurnRequest,
 )
-from assistant.core.strings import text
-from assistant.core.texts import Language
+from assistant.core.strings import PROMPTS, text
+from assistant.core.texts import Language, answer_language, estimate_tokens
 from assistant.read_api.calls import ReadCall, ReadSources
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.tools.registry import AgentServices, registry
+from assistant.turns import anchor_facts, scope
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.scope import Understood
 from engines.cancellation import Cancelled, CancelToken, run_with_timeout
+from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Message, ModelError, Usage
-from store.chats import conversations
+from store.chats import attachments, conversations, personas, prompts, records
 from store.chats.attachments import Attachment
 from store.chats.personas import Persona
-from store.chats.records import StoredTurn
-from store.core import times
+from store.chats.records import AnchoredChat, StoredTurn
+from store.core import times, tombstones
 from store.core.database import Database
+from store.core.errors import NotFound
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.embeddings import knn
 from store.frames.activity_intervals import Segment
+from store.memory import insights
 from store.search.sample import SampledFrame
+from store.sources import entities
 
 T = TypeVar("T")
+
+MAX_FILES = 10
+MAX_IMAGE_BYTES = 20_000_000
+"""Of all images of one question: they are sent as they are."""
+NEUTRAL: str = PROMPTS["identity"]
+_refused = partial(TurnRefused, "attachment_refused", "attachments")
 
 MAX_ANSWER_TOKENS = 1_500
 """Room left in the context window for the answer, or a quarter of a small window."""
@@ -222,12 +243,214 @@ class TurnPlan(Understood):
         return self.asked or self.message
 
 
+def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
+    """The settled question. Raises `TurnRefused`, saying which field is at fault."""
+    last_deletion_id = tombstones.newest_now(services.database)
+    message, zone = _message(request), _zone(request.timezone)
+    model = services.models.get(request.model)
+    about = _about(services, request, zone)
+    if about and about.anchored.amends_id is not None and isinstance(model, ExtractiveModel):
+        chat_id = request.chat_id
+        is_again = chat_id is not None and insights.of_chat(services.database, chat_id) is None
+        if request.amend or is_again:  # quoting cannot change a text by what is asked
+            raise TurnRefused("model_required", "model", _("amending an insight needs a language model"))
+    if request.mode != "evidence":
+        # Waited for only where it decides what is asked; the first frames of other turns come before it.
+        decides = request.mode == "agent" or about is not None or bool(request.attachments)
+        services.models.find_out(model.name, PATIENCE_S if decides else 0.0)
+    can_use_tools = _can_use_tools(services, model)
+    reader = scope.Reader(services.database, request, message, zone, about, can_use_tools, services.permits)
+    asked = reader.understood()
+    if request.mode == "agent" and not can_use_tools:
+        sentence = _(
+            "the model %(name)r is not set up for tools; name a time, or choose another model",
+            name=model.name,
+        )
+        raise TurnRefused("mode_unavailable", "mode", sentence)
+    attached = _attached(services, request, model)
+    voice = resolve_voice(services.database, request)
+    return TurnPlan(
+        **{each.name: getattr(asked, each.name) for each in fields(asked)},
+        request=request,
+        zone=zone,
+        message=message,
+        language=answer_language(message),
+        model=model,
+        voice=voice,
+        uses_tools=can_use_tools and request.mode != "evidence",
+        model_prompt=prompts.get_prompt(services.database, model.name),
+        context=_context(services, request, message, voice.identity, model),
+        about=about,
+        attached=attached,
+        owner=owner.name if (owner := entities.owner(services.database)) else "",
+        last_deletion_id=last_deletion_id,
+    )
+
+
+def _message(request: TurnRequest) -> str:
+    message = request.message.strip()
+    if 0 < len(message) <= MAX_MESSAGE_CHARS:
+        return message
+    problem = _("the message is empty")
+    if message:
+        problem = _("the message is longer than %(number)s characters", number=MAX_MESSAGE_CHARS)
+    raise TurnRefused("invalid_message", "message", problem)
+
+
+def _about(services: TurnServices, request: TurnRequest, zone: ZoneInfo) -> AnchorFacts | None:
+    """What the conversation is about. Raises `TurnRefused`."""
+    if request.chat_id is None:
+        anchored = AnchoredChat(request.anchor) if request.anchor else None
+    elif conversations.get(services.database, request.chat_id) is None:
+        raise UnknownChat(request.chat_id)
+    elif not request.amend:
+        anchored = records.anchor_of_chat(services.database, request.chat_id)
+    else:
+        amended = insights.of_chat(services.database, request.chat_id)
+        if amended is None:
+            raise TurnRefused("not_an_insight", "amend", _("only the chat of an insight can be amended"))
+        anchored = AnchoredChat(amended.anchor, amended.id)
+    return anchor_facts.of(services.database, anchored, zone) if anchored else None
+
+
+def _context(
+    services: TurnServices, request: TurnRequest, message: str, identity: str, model: AnyModel
+) -> PreparedContext:
+    """What is told of earlier chats, and what the window is about; nothing to one that only quotes."""
+    if services.context is None:
+        return PreparedContext(reason=N_("there is no memory of chats here"))
+    withheld = ""
+    if isinstance(model, ExtractiveModel):
+        withheld = N_("the built-in model only quotes and needs no background")
+    elif request.mode == "evidence" and not services.context.settings.in_evidence_mode:
+        withheld = N_("switched off for questions about a time range (context.in_evidence_mode)")
+    asking = ContextRequest(
+        message=message,
+        chat_id=request.chat_id,
+        session_id=request.session_id,
+        version=request.context_version,
+        withheld=withheld,
+        prompt_tokens=estimate_tokens(identity)
+        + estimate_tokens(PROMPTS["evidence_rules"])
+        + estimate_tokens(message),
+        window_tokens=0 if isinstance(model, ExtractiveModel) else model.context_tokens,
+    )
+    return prepare(services.context, asking)
+
+
+def settled(services: TurnServices, plan: TurnPlan) -> TurnPlan:
+    """The plan of a turn with what its model can do, once that was found out or nobody waits for it."""
+    if plan.mode != "auto" or plan.about is not None:
+        return plan
+    services.models.find_out(plan.model.name)
+    return replace(plan, uses_tools=_can_use_tools(services, plan.model))
+
+
+def _can_use_tools(services: TurnServices, model: AnyModel) -> bool:
+    return services.agent is not None and services.models.endpoint(model.name).supports_tools
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # no such name, or a path trick
+        sentence = _("%(name)r is not an IANA time zone; for example 'Europe/Berlin'", name=name)
+        raise TurnRefused("invalid_timezone", "timezone", sentence) from error
+
+
+# -- which files a question may bring, and to which model -------------------------------------
+
+
+def not_there(error: NotFound) -> TurnRefused:
+    """For a file that was deleted."""
+    sentence = _("file %(name)s is not there any more; attach it again", name=error.name)
+    return TurnRefused("attachment_not_found", "attachments", sentence)
+
+
+def _attached(services: TurnServices, request: TurnRequest, model: AnyModel) -> Attached:
+    """The files of the question and of its chat. Images go to a model that can see, never in evidence mode.
+
+    Raises `TurnRefused` for those that the question cannot bring.
+    """
+    if len(set(request.attachments)) > MAX_FILES:
+        raise _refused(_("at most %(number)s files go with one question", number=MAX_FILES))
+    try:
+        own = attachments.usable(services.database, request.attachments, request.chat_id)
+    except NotFound as error:
+        raise not_there(error) from error
+    chat_id = None if request.amend else request.chat_id
+    of_chat = [] if chat_id is None else attachments.of_chat(services.database, chat_id)
+    known = {file.sha256 for file in own}
+    earlier = {file.sha256: file for file in of_chat if file.sha256 not in known}
+    attached = Attached(tuple(own), tuple(earlier.values()))
+    if not attached.images:
+        return attached
+    which = ", ".join(image.name for image in attached.images)
+    if not services.models.endpoint(model.name).supports_vision:
+        sentence = _(
+            "%(model)s is not set up for images, so it cannot look at %(names)s",
+            model=model.name,
+            names=which,
+        )
+        raise _refused(sentence)
+    if request.mode == "evidence":
+        raise _refused(_("an answer from recorded frames alone cannot look at %(names)s", names=which))
+    if sum(image.size_bytes for image in attached.images) > MAX_IMAGE_BYTES:
+        megabytes = MAX_IMAGE_BYTES // 1_000_000
+        raise _refused(_("the images of one question may have %(number)s MB", number=megabytes))
+    return attached
+
+
+# -- as whom the model speaks -----------------------------------------------------------------
+#
+# The one block of the prompt that a person owns whole and that is stored. The first that is there: what the
+# request says; the persona that it names; what the chat began with, which stays authoritative when it is
+# opened again, or in a new chat the active persona; the neutral default. It is sent byte for byte.
+
+
+def resolve_voice(database: Database, request: TurnRequest) -> Voice:
+    """Who speaks in one turn. An override is for this turn alone; a blank one is none.
+
+    A style note stands under whatever speaks, after one empty line. Raises `TurnRefused` and
+    `NotFound`.
+    """
+    override, note = request.system_prompt, request.style_note.strip()
+    too_long = (
+        (override, MAX_PROMPT_CHARS, N_("the system prompt is longer than %(number)s characters")),
+        (note, MAX_NOTE_CHARS, N_("the note is longer than %(number)s characters")),
+    )
+    for given, limit, sentence in too_long:
+        if given and len(given) > limit:
+            raise TurnRefused("invalid_system_prompt", "system_prompt", _(sentence, number=limit))
+    if override and override.strip():
+        return Voice(override, None, note)
+    if request.persona_id == NO_VOICE:
+        return Voice(NEUTRAL, None, note)
+    if request.persona_id is not None:
+        persona = personas.get(database, request.persona_id)
+        if persona.archived_ms is not None:
+            raise NotFound("persona", persona.id)
+        return Voice(persona.system_prompt, persona, note)
+    if request.chat_id is None:
+        active = personas.active(database)
+        return Voice(active.system_prompt, active, note) if active else Voice(NEUTRAL, None, note)
+    stored = conversations.identity(database, request.chat_id)
+    spoken = personas.of_turn(database, request.chat_id, 1).version
+    if not (stored and spoken):  # an override, or nobody
+        return Voice(stored or NEUTRAL, None, note)
+    # Whose words a chat began with, as they were then.
+    return Voice(stored, replace(personas.get(database, spoken.persona_id), version=spoken.version), note)
+
+
+# -- the turn under way -----------------------------------------------------------------------
+
+
 @dataclass(slots=True)
 class RunningTurn:
     """A turn under way. Its question is `stored`, and all below `stop` is stored with it even if it fails.
 
     `usage` is what its answers took, `sources` names what it rests on beside frames, `ending` is what broke
-    an answer off, if anything did, and `refusal` why it is asked anew: without tools, or for fewer tokens.
+    an answer off, if anything did, and `refusal` why it is asked anew without tools.
     """
 
     services: TurnServices

@@ -17,25 +17,16 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from assistant.core.errors import TimeRangeRequired, TurnRefused
-from assistant.core.records import NOTHING_BESIDE, AskedBeside, Scope, TurnFilters, TurnRequest
+from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.core.strings import day, text
 from assistant.core.texts import Language, answer_language, asked_in, normalize
-from assistant.language import time_phrases
-from assistant.language.questions import (
-    MAX_LEANING,
-    Form,
-    asked_words,
-    done_beside,
-    drops_subject,
-    form_of,
-    goes_on,
-    leans,
-)
+from assistant.language import questions, time_phrases
+from assistant.language.questions import Form, asked_words, form_of
 from assistant.language.small_words import is_no_word
 from assistant.language.time_phrases import Calendar, Found, Refusal
 from assistant.retrieval import usage
 from assistant.turns import anchor_facts
-from assistant.turns.anchor_facts import AnchorFacts, around
+from assistant.turns.anchor_facts import AnchorFacts
 from store.chats import conversations
 from store.core import times
 from store.core.database import Database
@@ -51,13 +42,16 @@ SHOWN = 1
 MAX_LATER_MS = 60_000
 """A browser reads "today" a little before the question arrives: ends so near are the same."""
 
+Span = tuple[int, int]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
     """What a message asks, and of what: `searched_for` is the message without its scope, `form` the kind of
-    answer it asks for, and `words` what it is about, none for a summary. `beside` is what is asked of other
-    sources than frames, whose times may be to come. `shown` are the frames that answered the question before
-    it, which it `leans` on where it says so itself, or has no words of its own.
+    answer it asks for, and `words` what it is about, none for a summary. `subject` is what other sources than
+    frames are asked, of the times `subject_ranges`, which may be to come; none for any. `shown` are frames
+    that answered the question before it, which it `leans` on where it says so itself, or has no words of its
+    own.
     """
 
     scope: Scope
@@ -65,99 +59,182 @@ class Understood:
     searched_for: str = ""
     form: Form = Form.SUMMARY
     words: tuple[str, ...] = ()
-    beside: AskedBeside = NOTHING_BESIDE
+    subject: str = ""
+    subject_ranges: tuple[Span, ...] = ()
     shown: frozenset[int] = frozenset()
     leans: bool = False
 
 
-def understood(
-    database: Database,
-    request: TurnRequest,
-    message: str,
-    zone: ZoneInfo,
-    about: AnchorFacts | None,
-    *,
-    uses_tools: bool,
-    permits: Callable[[Segment], bool] | None = None,
-) -> Understood:
-    """The scope of a question; `permits` says which activity whoever asks may know of. Raises `TurnRefused`;
-    `TimeRangeRequired` where no answer is certain.
-    """
-    language = asked_in(message)
-    calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
-    if about and anchor_facts.is_label(message):  # its time is the anchor's, not a range to look at
-        mentions, phrase, topic = Mentions(None, False, ""), None, ""
-    else:
-        mentions, phrase, topic = _parts(database, message, calendar)
-    filters = request.filters
-    if mentions.app and not filters.app_name:
-        filters = replace(filters, app_name=mentions.app)
-    before = answered(database, request.chat_id) if request.chat_id is not None else []
-    subject = topic
-    is_read = request.start_ms is None and request.mode != "evidence"
-    ahead = to_come(database, mentions.rest, phrase, calendar) if phrase and is_read else ()
-    if ahead:
-        coming = tuple((each.start_ms, each.end_ms) for each in ahead)
-        scope = everything(database, request.now_ms, phrase=ahead[0].phrase, ahead=coming)
-        topic = subject = _topic(mentions.rest, ahead[0])
-    elif phrase and is_read and stands_on_screens(database, mentions.rest, phrase, request.now_ms):
-        scope, topic = everything(database, request.now_ms, phrase=phrase.phrase), mentions.rest
-    else:
-        scope = _scope(database, request, mentions, phrase, about, before, uses_tools)
-    asked = _Asked(scope, topic, subject, form_of(topic, language), asked_words(topic, language))
-    # Other words than those asked are not told to a program that may not see every frame.
-    may_respell = is_read and not about and permits is None
-    spelled = asked.respell(database) if may_respell else {}
-    does_lean = not about and (goes_on(asked.topic, language) or leans(asked.topic, language))
-    if does_lean or (before and not (about or phrase) and _may_lean(database, asked.topic, asked.words)):
-        asked.follow((question, _parts(database, question, calendar)[-1]) for question, _ in before)
-    if ahead:
-        asked.look_for(ahead[0].phrase)
-    beside = done_beside(asked.topic, language) if request.mode != "evidence" else None
-    if beside and (span := _beside(database, asked.scope, filters, permits, *beside)):
-        asked.scope, asked.form, asked.words = Scope("", *span), Form.SUMMARY, ()
-    said = told(
-        asked.scope, filters, zone, request.now_ms, answer_language(message), request.frame_id is not None
-    )
-    said += "".join(_respelled(word, other, answer_language(message)) for word, other in spelled.items())
-    ranges = _times_of(request, asked.scope, mentions.rest if phrase else "", calendar)
-    is_bounded = about is not None or phrase is not None or not is_read or filters != TurnFilters()
-    shown = frozenset[int]() if is_bounded else _shown(database, request.chat_id)
-    return Understood(
-        scope=replace(asked.scope, text=said),
-        filters=filters,
-        searched_for=" ".join(asked.topic.split()),
-        form=asked.form,
-        words=asked.words,
-        beside=AskedBeside(asked.subject, ranges),
-        shown=shown,
-        leans=does_lean,
-    )
-
-
 @dataclass
-class _Asked:
-    """A message while it is understood: `topic` is it without its scope, with what it goes on from; `subject`
-    is what other sources are asked, which know their days themselves.
+class Reader:
+    """A message while it is understood; `permits` says which activity whoever asks may know of.
+
+    `topic` is the message without its scope, with what it goes on from; `subject` is what other sources are
+    asked, which know their days themselves.
     """
 
-    scope: Scope
-    topic: str
-    subject: str
-    form: Form
-    words: tuple[str, ...]
+    database: Database
+    request: TurnRequest
+    message: str
+    zone: ZoneInfo
+    about: AnchorFacts | None
+    uses_tools: bool
+    permits: Callable[[Segment], bool] | None = None
 
-    def respell(self, database: Database) -> dict[str, str]:
-        """Ask for the words that the screens have in place of those that they spell otherwise."""
-        spelled = spelling.spelled_like(database, filter(is_no_word, self.words))
+    def __post_init__(self) -> None:
+        request = self.request
+        self.language = asked_in(self.message)
+        self.calendar = Calendar(request.now_ms, self.zone, request.day_start_min, request.week_start)
+        # The label of an insight names the time of its anchor, not a range to look at.
+        is_label = self.about is not None and anchor_facts.is_label(self.message)
+        self.mentions, self.phrase, self.topic = self._parts("" if is_label else self.message)
+        self.subject = self.topic
+        self.filters = request.filters
+        if self.mentions.app and not self.filters.app_name:
+            self.filters = replace(self.filters, app_name=self.mentions.app)
+        self.before = [] if request.chat_id is None else answered(self.database, request.chat_id)
+        self.is_read = request.start_ms is None and request.mode != "evidence"
+
+    def understood(self) -> Understood:
+        """What is asked. Raises `TurnRefused`; `TimeRangeRequired` where no answer is certain."""
+        ahead = self._settle_scope()
+        self.form, self.words = form_of(self.topic, self.language), asked_words(self.topic, self.language)
+        spelled = self._respell()
+        leans = not self.about and (
+            questions.goes_on(self.topic, self.language) or questions.leans(self.topic, self.language)
+        )
+        if leans or (self.before and not (self.about or self.phrase) and self._may_lean()):
+            self._follow()
+        if ahead:  # what was said of a time to come is asked: nobody did anything then
+            self.form = Form.FACT if self.form is Form.SUMMARY else self.form
+            self.words, self.topic = (*self.words, normalize(ahead)), f"{self.topic} {ahead}"
+        if span := self._done_beside():
+            self.scope, self.form, self.words = Scope("", *span), Form.SUMMARY, ()
+        language, is_of_frame = answer_language(self.message), self.request.frame_id is not None
+        said = told(self.scope, self.filters, self.zone, self.request.now_ms, language, is_of_frame)
+        for word, other in spelled.items():
+            said += text("joint", language, "scope")
+            said += text("respelled", language, "scope", word=word, other=other)
+        is_open = self.is_read and not (self.about or self.phrase) and self.filters == TurnFilters()
+        chat_id = self.request.chat_id if is_open else None
+        shown = () if chat_id is None else conversations.shown_last(self.database, chat_id, SHOWN)
+        return Understood(
+            scope=replace(self.scope, text=said),
+            filters=self.filters,
+            searched_for=" ".join(self.topic.split()),
+            form=self.form,
+            words=self.words,
+            subject=self.subject,
+            subject_ranges=self._subject_ranges(),
+            shown=frozenset(shown),
+            leans=leans,
+        )
+
+    def _parts(self, message: str) -> tuple[Mentions, Found | Refusal | None, str]:
+        """(what a message mentions, the time that it names, the message without both)"""
+        mentions = read_mentions(message, apps.names(self.database) if "@" in message else ())
+        phrase = time_phrases.in_message(mentions.rest, self.calendar)
+        return mentions, phrase, _without(mentions.rest, phrase)
+
+    def _settle_scope(self) -> str:
+        """Set the scope; the words of a time to come, "" for none."""
+        database, rest, phrase, now_ms = self.database, self.mentions.rest, self.phrase, self.request.now_ms
+        if phrase and self.is_read:
+            if ahead := to_come(database, rest, phrase, self.calendar):
+                self.topic = self.subject = _without(rest, ahead[0])
+                spans = tuple((each.start_ms, each.end_ms) for each in ahead)
+                self.scope = everything(database, now_ms, phrase=ahead[0].phrase, ahead=spans)
+                return ahead[0].phrase
+            if stands_on_screens(database, rest, phrase, now_ms):
+                self.scope, self.topic = everything(database, now_ms, phrase=phrase.phrase), rest
+                return ""
+        self.scope = self._named_scope()
+        return ""
+
+    def _named_scope(self) -> Scope:
+        request, phrase = self.request, self.phrase
+        if request.start_ms is not None:
+            return self._given(request.start_ms)
+        if self.mentions.has_selection:
+            raise TimeRangeRequired("@selection", "no_selection")
+        if isinstance(phrase, Found):
+            scope = _read(phrase, *spans_of(phrase)[0])
+            if scope.start_ms <= times.MIN_MS:  # no beginning was named
+                return replace(
+                    scope, start_ms=min(_first_ms(self.database, request.now_ms), scope.end_ms - 1)
+                )
+            return scope
+        if phrase:
+            return self._certain(phrase)
+        if self.about:
+            anchor, is_told = self.about.anchor, request.mode != "evidence" and self.uses_tools
+            return Scope("", *((anchor.start_ms, anchor.end_ms) if is_told else self.about.range_ms))
+        if request.frame_id is not None:
+            return Scope("", *anchor_facts.around(frames.get(self.database, request.frame_id).captured_ms))
+        if request.mode == "evidence":
+            raise TimeRangeRequired
+        whole = everything(self.database, request.now_ms)
+        names_place = self.mentions.app or request.filters != TurnFilters()
+        if self.before and not self.before[0][1].is_everything and not names_place:
+            return replace(self.before[0][1], also=((whole.start_ms, whole.end_ms),))
+        return whole
+
+    def _given(self, start_ms: int) -> Scope:
+        """The range of the request: one that the message means, or all there is, from 0 on."""
+        now_ms = self.request.now_ms
+        end_ms = now_ms if self.request.end_ms is None else self.request.end_ms
+        if not times.MIN_MS <= start_ms < end_ms <= times.MAX_MS:
+            sentence = _("end_time must be after start_time, and both must be dates of our days")
+            raise TurnRefused("invalid_time_range", "end_time", sentence)
+        if start_ms == times.MIN_MS and end_ms >= now_ms - MAX_LATER_MS:
+            given = everything(self.database, end_ms)
+        elif isinstance(self.phrase, Found):
+            given = _read(self.phrase, start_ms, end_ms)
+        else:
+            given = Scope("", start_ms, end_ms)
+        span = given.start_ms, given.end_ms
+        again = (was for _, was in self.before if not given.phrase and (was.start_ms, was.end_ms) == span)
+        return replace(given, left_out=next(again, given).left_out)
+
+    def _certain(self, refusal: Refusal) -> Scope:
+        """What is certain of a time that was not understood, or that cannot be. Raises `TimeRangeRequired`.
+
+        Where nothing is ("on Tuesdays"), everything is looked at, and what was not read is said.
+        """
+        phrase, now_ms = refusal.phrase, self.request.now_ms
+        if self.request.mode != "evidence" and refusal.also:
+            first, *others = spans_of(refusal)
+            unread = "" if refusal.problem == "ambiguous" else phrase
+            return Scope("", *first, also=tuple(others), phrase=phrase, unread=unread)
+        if self.request.mode != "evidence" and refusal.problem == "unread":
+            return everything(self.database, now_ms, phrase=phrase, unread=phrase)
+        if self.request.mode != "evidence" and refusal.problem == "future":
+            return Scope("", now_ms, now_ms, phrase=phrase)
+        raise TimeRangeRequired(phrase, refusal.problem)
+
+    def _respell(self) -> dict[str, str]:
+        """Ask for the words that the screens have in place of those that they spell otherwise; not for a
+        program that may not see every frame: it would be told their words.
+        """
+        if not self.is_read or self.about or self.permits:
+            return {}
+        spelled = spelling.spelled_like(self.database, filter(is_no_word, self.words))
         self.words = tuple(spelled.get(word, word) for word in self.words)
         for word, other in spelled.items():
             self.topic = self.subject = re.sub(re.escape(word), other, self.topic, flags=re.IGNORECASE)
         return spelled
 
-    def follow(self, before: Iterable[tuple[str, str]]) -> None:
-        """Go on from the latest question that has words of its own; each is (the question, its topic)."""
-        for question, topic in before:
+    def _may_lean(self) -> bool:
+        """Whether a question may be about what the one before it was, though it does not say so: it needs no
+        pronoun for that in its language, and its few words are on no frame.
+        """
+        is_bare = questions.drops_subject(self.topic) and 0 < len(self.words) <= questions.MAX_LEANING
+        return is_bare and not spelling.known(self.database, self.words)
+
+    def _follow(self) -> None:
+        """Go on from the latest question that has words of its own."""
+        for question, _was in self.before:
+            topic = self._parts(question)[-1]
             if words := asked_words(topic, asked_in(question)):
                 if self.form is Form.YES_NO and not self.words:
                     self.form = form_of(topic, asked_in(question))
@@ -166,69 +243,34 @@ class _Asked:
                 self.topic = self.subject = f"{topic} {self.topic}"
                 return
 
-    def look_for(self, phrase: str) -> None:
-        """Ask what was said of a time to come: nobody did anything then."""
-        self.form = Form.FACT if self.form is Form.SUMMARY else self.form
-        self.words, self.topic = (*self.words, normalize(phrase)), f"{self.topic} {phrase}"
+    def _done_beside(self) -> Span | None:
+        """The part of the scope right before, or after, the last visit to what is named, if that is asked."""
+        scope, mode = self.scope, self.request.mode
+        asked = questions.done_beside(self.topic, self.language) if mode != "evidence" else None
+        if asked is None:
+            return None
+        where = Filters(scope.start_ms, scope.end_ms, left_out=scope.left_out, **self.filters.given())
+        line = segments.segments(self.database, scope.start_ms, scope.end_ms, self.filters.host)
+        permits = self.permits or (lambda _: True)
+        seen = [each for each in line if usage.permitted(each, where) and permits(each)]
+        words, is_before = asked
+        start_ms, end_ms = usage.beside(seen, words, is_before=is_before) or (0, 0)
+        span = max(start_ms, scope.start_ms), min(end_ms, scope.end_ms)
+        return span if span[0] < span[1] else None
+
+    def _subject_ranges(self) -> tuple[Span, ...]:
+        """The ranges of what is no frame: those given, else those that the message names, to come or not."""
+        spans = [] if self.scope.is_everything else [(self.scope.start_ms, self.scope.end_ms)]
+        if self.request.start_ms is None and self.phrase and self.mentions.rest:
+            found = time_phrases.in_message(self.mentions.rest, replace(self.calendar, is_to_come=True))
+            if isinstance(found, Found):
+                spans.insert(0, (found.start_ms, found.end_ms))
+            return tuple(dict.fromkeys(span for span in spans if span[0] < span[1]))
+        return tuple(spans)
 
 
-def _respelled(word: str, other: str, language: Language) -> str:
-    return text("joint", language, "scope") + text("respelled", language, "scope", word=word, other=other)
-
-
-def _may_lean(database: Database, topic: str, words: Sequence[str]) -> bool:
-    """Whether a question may be about what the one before it was, though it does not say so: it needs no
-    pronoun for that in its language, and its few words are on no frame.
-    """
-    is_bare = drops_subject(topic) and 0 < len(words) <= MAX_LEANING
-    return is_bare and not spelling.known(database, words)
-
-
-def _shown(database: Database, chat_id: int | None) -> frozenset[int]:
-    """The frames that the last answer of a chat begins with."""
-    return frozenset() if chat_id is None else frozenset(conversations.shown_last(database, chat_id, SHOWN))
-
-
-def _times_of(
-    request: TurnRequest, scope: Scope, message: str, calendar: Calendar
-) -> tuple[tuple[int, int], ...]:
-    """The ranges of what is no frame: those given, else those that the message names, to come or not."""
-    is_given = request.start_ms is not None or not message
-    whole = () if scope.is_everything else ((scope.start_ms, scope.end_ms),)
-    if is_given:
-        return whole
-    found = time_phrases.in_message(message, replace(calendar, is_to_come=True))
-    to_come = tuple((one.start_ms, one.end_ms) for one in (found,) if isinstance(one, Found))
-    return tuple(dict.fromkeys(span for span in (*to_come, *whole) if span[0] < span[1]))
-
-
-def _beside(
-    database: Database,
-    scope: Scope,
-    filters: TurnFilters,
-    permits: Callable[[Segment], bool] | None,
-    words: Sequence[str],
-    is_before: bool,
-) -> tuple[int, int] | None:
-    """The part of a scope that lies right before, or after, the last visit to what is named."""
-    where = Filters(scope.start_ms, scope.end_ms, left_out=scope.left_out, **filters.given())
-    line = segments.segments(database, scope.start_ms, scope.end_ms, filters.host)
-    seen = [each for each in line if usage.permitted(each, where) and (not permits or permits(each))]
-    start_ms, end_ms = usage.beside(seen, words, is_before=is_before) or (0, 0)
-    start_ms, end_ms = max(start_ms, scope.start_ms), min(end_ms, scope.end_ms)
-    return (start_ms, end_ms) if start_ms < end_ms else None
-
-
-def _parts(
-    database: Database, message: str, calendar: Calendar
-) -> tuple[Mentions, Found | Refusal | None, str]:
-    """(what a message mentions, the time that it names, the message without both)."""
-    mentions = read_mentions(message, apps.names(database) if "@" in message else ())
-    phrase = time_phrases.in_message(mentions.rest, calendar)
-    return mentions, phrase, _topic(mentions.rest, phrase)
-
-
-def _topic(message: str, phrase: Found | Refusal | None) -> str:
+def _without(message: str, phrase: Found | Refusal | None) -> str:
+    """A message without the words of a time."""
     for named in (phrase, *phrase.also) if phrase else ():
         message = message.replace(named.phrase, " ")
     return message
@@ -266,18 +308,15 @@ def stands_on_screens(database: Database, message: str, phrase: Found | Refusal,
     """Whether nobody saw the time that a message names, and words are left to look for: then it is no time to
     look at but one that stands on the screens, as in "buoy no. 7".
     """
-    has_words = asked_words(_topic(message, phrase), asked_in(message))
+    has_words = asked_words(_without(message, phrase), asked_in(message))
     return bool(has_words) and _is_unseen(database, phrase, now_ms)
 
 
 def _is_unseen(database: Database, phrase: Found | Refusal, now_ms: int) -> bool:
     """Whether nothing was recorded of a time, as its words name one that is over."""
-    if isinstance(phrase, Found):
-        start_ms, end_ms = spans_of(phrase)[0]
-    elif phrase.also:
-        start_ms, end_ms = phrase.also[0].start_ms, phrase.also[0].end_ms
-    else:
+    if isinstance(phrase, Refusal) and not phrase.also:
         return phrase.problem in ("future", "no_such_date")
+    start_ms, end_ms = spans_of(phrase)[0]
     return not (start_ms < now_ms and _first_ms(database, now_ms) < end_ms)
 
 
@@ -291,97 +330,38 @@ def answered(database: Database, chat_id: int) -> list[tuple[str, Scope]]:
     return found
 
 
-def _scope(
-    database: Database,
-    request: TurnRequest,
-    mentions: Mentions,
-    phrase: Found | Refusal | None,
-    about: AnchorFacts | None,
-    before: Sequence[tuple[str, Scope]],
-    uses_tools: bool,
-) -> Scope:
-    if request.start_ms is not None:
-        given = _given(database, request, request.start_ms, phrase)
-        again = next(
-            (was for _, was in before if (was.start_ms, was.end_ms) == (given.start_ms, given.end_ms)), given
-        )
-        return given if given.phrase else replace(given, left_out=again.left_out)
-    if mentions.has_selection:
-        raise TimeRangeRequired("@selection", "no_selection")
-    if isinstance(phrase, Found):
-        read = _read(phrase, *spans_of(phrase)[0])
-        if read.start_ms > times.MIN_MS:
-            return read
-        return replace(read, start_ms=min(_first_ms(database, request.now_ms), read.end_ms - 1))
-    if isinstance(phrase, Refusal):
-        return _certain(database, request, phrase)
-    if about:
-        is_told = request.mode != "evidence" and uses_tools
-        return Scope("", *((about.anchor.start_ms, about.anchor.end_ms) if is_told else about.range_ms))
-    if request.frame_id is not None:
-        return Scope("", *around(frames.get(database, request.frame_id).captured_ms))
-    if request.mode == "evidence":
-        raise TimeRangeRequired
-    whole = everything(database, request.now_ms)
-    names_place = mentions.app or request.filters != TurnFilters()
-    if before and not before[0][1].is_everything and not names_place:
-        return replace(before[0][1], also=((whole.start_ms, whole.end_ms),))
-    return whole
-
-
-def _given(database: Database, request: TurnRequest, start_ms: int, phrase: Found | Refusal | None) -> Scope:
-    """The range of the request: one of those that the message means, or all there is, from 0 on."""
-    end_ms = request.now_ms if request.end_ms is None else request.end_ms
-    if not times.MIN_MS <= start_ms < end_ms <= times.MAX_MS:
-        sentence = _("end_time must be after start_time, and both must be dates of our days")
-        raise TurnRefused("invalid_time_range", "end_time", sentence)
-    if start_ms == times.MIN_MS and end_ms >= request.now_ms - MAX_LATER_MS:
-        return everything(database, end_ms)
-    return _read(phrase, start_ms, end_ms) if isinstance(phrase, Found) else Scope("", start_ms, end_ms)
-
-
-def _certain(database: Database, request: TurnRequest, refusal: Refusal) -> Scope:
-    """What is certain of a time that was not understood, or that cannot be. Raises `TimeRangeRequired`.
-
-    Where nothing is ("on Tuesdays"), everything is looked at, and what was not read is said.
-    """
-    phrase, now_ms = refusal.phrase, request.now_ms
-    if request.mode != "evidence" and refusal.also:
-        first, *others = [(reading.start_ms, reading.end_ms) for reading in refusal.also]
-        unread = "" if refusal.problem == "ambiguous" else phrase
-        return Scope("", *first, also=tuple(others), phrase=phrase, unread=unread)
-    if request.mode != "evidence" and refusal.problem == "unread":
-        return everything(database, now_ms, phrase=phrase, unread=phrase)
-    if request.mode != "evidence" and refusal.problem == "future":
-        return Scope("", now_ms, now_ms, phrase=phrase)
-    raise TimeRangeRequired(phrase, refusal.problem)
-
-
 def _read(phrase: Found, start_ms: int, end_ms: int) -> Scope:
     """A range, with how the message named it if it is one that its words may mean."""
     spans = spans_of(phrase)
     chosen = next((one for one in spans if is_same_span(one, (start_ms, end_ms))), None)
     if chosen is None:
         return Scope("", start_ms, end_ms)
-    also = tuple(span for span in spans if span is not chosen)
     days = (phrase, *phrase.further)
-    is_so_far = any(one.is_so_far and one.end_ms == chosen[1] for one in (*days, *phrase.also))
     together = sorted((one.start_ms, one.end_ms) for one in days) if chosen is spans[0] else []
-    left_out = tuple((end, start) for (_, end), (start, _) in pairwise(together) if end < start)
-    scope = Scope("", start_ms, end_ms, also=also, phrase=phrase.phrase, is_so_far=is_so_far)
-    return replace(scope, left_out=left_out)
+    return Scope(
+        "",
+        start_ms,
+        end_ms,
+        also=tuple(span for span in spans if span is not chosen),
+        phrase=phrase.phrase,
+        is_so_far=any(one.is_so_far and one.end_ms == chosen[1] for one in (*days, *phrase.also)),
+        left_out=tuple((end, start) for (_, end), (start, _) in pairwise(together) if end < start),
+    )
 
 
-def spans_of(phrase: Found) -> list[tuple[int, int]]:
+def spans_of(phrase: Found | Refusal) -> list[Span]:
     """The ranges that a time may mean, the likeliest first: of several days the one that holds them all, then
     each of them, then other readings.
     """
+    also = [(one.start_ms, one.end_ms) for one in phrase.also]
+    if isinstance(phrase, Refusal):
+        return also
     days = [(one.start_ms, one.end_ms) for one in (phrase, *phrase.further)]
     whole = [(min(start for start, _ in days), max(end for _, end in days))] if phrase.further else []
-    return [*whole, *days, *((one.start_ms, one.end_ms) for one in phrase.also)]
+    return [*whole, *days, *also]
 
 
-def is_same_span(one: tuple[int, int], other: tuple[int, int]) -> bool:
+def is_same_span(one: Span, other: Span) -> bool:
     """Whether two ranges are the same but for the time between showing and sending."""
     return all(abs(a - b) <= MAX_LATER_MS for a, b in zip(one, other, strict=True))
 

@@ -30,16 +30,22 @@ from assistant.core.records import (
     TurnEvent,
     TurnResult,
 )
-from assistant.core.strings import text
+from assistant.core.strings import PROMPTS, text
 from assistant.core.texts import answer_language, neutralized, upper_tokens
 from assistant.evidence.citations import without_numbers
 from assistant.read_api.calls import is_permitted
-from assistant.turns import prompts
 from assistant.turns.plan import TurnServices, reserve
 from assistant.turns.stored_turns import stored_turn
 from engines.cancellation import Cancelled, CancelToken, run_with_timeout
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ChatModel, ContextTooLong, Message, ModelError, ModelMalformed
+from engines.chat.protocol import (
+    ChatModel,
+    ContextTooLong,
+    Message,
+    ModelError,
+    ModelMalformed,
+    object_schema,
+)
 from store.chats import conversations
 from store.chats.records import StoredTurn
 from store.core.errors import StoreError
@@ -49,7 +55,10 @@ from store.privacy import rules as privacy
 Sources = Sequence[tuple[Claim, Sequence[EvidenceItem]]]
 """Sentences with the frames that they cite."""
 
+INSTRUCTION: str = PROMPTS["second_reading"]
 _OPINIONS: Sequence[Opinion] = get_args(Opinion)  # the weightiest first
+_OPINION = object_schema(n={"type": "integer"}, opinion={"type": "string", "enum": list(_OPINIONS)})
+OPINIONS_SCHEMA = object_schema(sentences={"type": "array", "items": _OPINION})
 _SAID = re.compile(
     rf"(\d{{1,4}})[^\w{{}}]+(?:opinion[^\w{{}}]+)?({'|'.join(_OPINIONS).replace('_', '[ _]')})\b",
     re.IGNORECASE,
@@ -130,7 +139,7 @@ def _reading(services: TurnServices, row: StoredTurn, model: ChatModel, sources:
     if not lines:
         raise ContextTooLong("not one sentence with its quotes fits into the window")
     shown = [item.captured_ms for _, items in sources[: len(lines)] for item in items]
-    messages = [Message("system", prompts.SECOND_READING), Message("user", "\n".join(lines))]
+    messages = [Message("system", INSTRUCTION), Message("user", "\n".join(lines))]
     endpoint = services.models.endpoint(model.name)
     claims = [claim for claim, _ in sources[: len(lines)]]
     opinions = ask_once(
@@ -139,7 +148,7 @@ def _reading(services: TurnServices, row: StoredTurn, model: ChatModel, sources:
         messages,
         lambda said: _opinions(said, claims),
         timeout_s=services.models.timeout_s,
-        schema=prompts.OPINIONS_SCHEMA,
+        schema=OPINIONS_SCHEMA,
         turn_id=row.id,
         shows=(min(shown), max(shown)),
         is_current=lambda connection: conversations.says(connection, row.id, row.answer_md),
@@ -149,7 +158,7 @@ def _reading(services: TurnServices, row: StoredTurn, model: ChatModel, sources:
 
 def _fitting(sources: Sources, window_tokens: int) -> Iterator[str]:
     """The first sentences, each a line of JSON, as many as a window has room for."""
-    room = window_tokens - reserve(window_tokens) - upper_tokens(prompts.SECOND_READING)
+    room = window_tokens - reserve(window_tokens) - upper_tokens(INSTRUCTION)
     for n, (claim, items) in enumerate(sources, 1):
         said = neutralized(without_numbers(claim.text))
         line = json.dumps({"n": n, "sentence": said, "quotes": list(map(_quote, items))}, ensure_ascii=False)

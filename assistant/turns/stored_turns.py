@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from functools import cache
-from typing import Any, cast
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from peewee import IntegrityError
@@ -35,10 +35,8 @@ from assistant.core.records import (
 from assistant.core.strings import clock, day, local_time, text
 from assistant.evidence import citations, marks
 from assistant.evidence.citations import JOINT, CheckedFrame
-from assistant.evidence.particulars import Screen
 from assistant.retrieval.measured_facts import MeasuredFacts
-from assistant.turns.attachments import not_there
-from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
+from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices, not_there
 from engines.chat.protocol import ModelError
 from store.chats import attachments, conversations, feedback, personas, tool_calls
 from store.chats.records import StoredEvidence, StoredTurn
@@ -63,6 +61,12 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
         # A note is for one turn: only who amends is told that it stays.
         identity = plan.voice.identity if plan.request.amend else plan.voice.words
         chat_id = conversations.create(database, plan.message, now_ms, identity, anchored)
+    # What it was given beside its words, to be asked again; what was not given is missing.
+    given: dict[str, Any] = {"filters": filters} if (filters := plan.filters.given()) else {}
+    if plan.is_bounded:
+        given |= {"start_ms": plan.start_ms, "end_ms": plan.end_ms}
+    if plan.request.without:
+        given["without"] = sorted(plan.request.without)
     # Where only tools look, what they show tells the time.
     is_timed = plan.mode != "agent" or plan.has_range
     try:
@@ -78,7 +82,7 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
             now_ms=now_ms,
             persona=plan.voice.persona,
             style_note=plan.voice.style_note,
-            given=replay_parameters(plan),
+            given=given,
             session_id=plan.request.session_id,
             attached=[file.id for file in plan.attached.own],
             last_deletion_id=plan.last_deletion_id,
@@ -95,42 +99,40 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
 
 def finish(turn: RunningTurn, answer: CheckedAnswer) -> TurnError | None:
     """Store the answer, also one that broke off; then the failure is given back."""
-    failure, ending = None, turn.ending
-    if isinstance(ending, ModelError):
-        failure = _failure(turn, ending, has_begun=True)
-    if failure:
-        log.warning("turn %s of chat %s broke off: %s", turn.stored.n, turn.stored.chat_id, failure.code)
-        tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
+    is_failed = isinstance(turn.ending, ModelError)
+    failure = _failure(turn, turn.ending, has_begun=True) if turn.ending and is_failed else None
+    kept = _kept(turn, answer, failure)
     conversations.finish_turn(
         turn.database,
         turn.stored.id,
         answer.answer_md,
-        _kept(turn, answer, failure),
+        kept,
         answer.evidence,
         turn.now_ms(),
-        is_failed=failure is not None,
+        is_failed=is_failed,
     )
     return failure
 
 
 def fail(turn: RunningTurn, error: BaseException) -> TurnError:
     """Store that there is no answer and why, with what was retrieved so far."""
-    if isinstance(error, ModelError | StoreError):
-        log.warning("turn %s of chat %s failed: %s", turn.stored.n, turn.stored.chat_id, type(error).__name__)
     failure = _failure(turn, error)
-    tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
     kept = _kept(turn, CheckedAnswer(warnings=tuple(turn.warnings)), failure)
     conversations.finish_turn(turn.database, turn.stored.id, "", kept, turn.evidence, None)
     return failure
 
 
 def _failure(turn: RunningTurn, error: BaseException, *, has_begun: bool = False) -> TurnError:
-    """The error, with when to try again where the endpoint said how long it wants to be left alone."""
-    language, zone = turn.plan.language, turn.plan.zone
+    """The error, with when to try again where the endpoint said how long it wants to be left alone. No call
+    waits for the person any more.
+    """
+    language, zone, now_ms = turn.plan.language, turn.plan.zone, turn.now_ms()
     failure = turn_error(error, language, has_begun=has_begun)
+    if isinstance(error, ModelError | StoreError):
+        log.warning("turn %s of chat %s failed: %s", turn.stored.n, turn.stored.chat_id, failure.code)
+    tool_calls.expire(turn.database, now_ms, turn.stored.id)
     if not failure.retry_after_s:
         return failure
-    now_ms = turn.now_ms()
     at_ms = now_ms + math.ceil(failure.retry_after_s / 60) * 60_000
     when = clock(at_ms, zone)
     if times.to_local(at_ms, zone).date() != times.to_local(now_ms, zone).date():
@@ -218,8 +220,8 @@ def result(turn: StoredTurn) -> TurnResult:
 
 def _item(row: StoredEvidence, zone: ZoneInfo) -> EvidenceItem:
     kept = {each.name: getattr(row, each.name) for each in fields(row)}
-    boxes = tuple(Box._make(box) for box in row.boxes)
-    return EvidenceItem(**{**kept, "boxes": boxes}, local_time=local_time(row.captured_ms, zone))
+    kept["boxes"] = tuple(map(Box._make, row.boxes))
+    return EvidenceItem(**kept, local_time=local_time(row.captured_ms, zone))
 
 
 # -- quotes of frames that were read again ----------------------------------------------------
@@ -237,20 +239,18 @@ def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
         return turn
     with database.write() as connection:
         turn = _turn(database, turn.chat_id, turn.n)
-        cited = {item.n: item for item in turn.evidence if item.n is not None and item.frame_id is not None}
-        checked = {n: _checked(database, item) for n, item in cited.items()}
-        judged = [_judged(item, checked[n]) for n, item in cited.items() if item.needs_check]
+        judged, checked = [], {}
+        for item in turn.evidence:
+            if item.n is None or item.frame_id is None:
+                continue
+            parts = [part for part in item.quote.split(JOINT) if part]
+            reading = readings.current_reading(database, item.frame_id)
+            checked[item.n] = citations.checked(frames.get(database, item.frame_id), reading, parts)
+            if item.needs_check:
+                judged.append(_judged(item, checked[item.n]))
         claims = _claims(turn, checked, {item.n for item in judged if item.n is not None})
         feedback.save_recheck(connection, turn.id, judged, to_jsonable_python(claims))
     return _turn(database, turn.chat_id, turn.n)
-
-
-def _checked(database: Database, item: StoredEvidence) -> CheckedFrame:
-    """What the frame's current reading says of its quotes."""
-    frame_id = cast(int, item.frame_id)
-    parts = [part for part in item.quote.split(JOINT) if part]
-    reading = readings.current_reading(database, frame_id)
-    return citations.checked(frames.get(database, frame_id), reading, parts)
 
 
 def _judged(item: StoredEvidence, checked: CheckedFrame) -> StoredEvidence:
@@ -277,9 +277,14 @@ def _claims(turn: StoredTurn, checked: Mapping[int, CheckedFrame], again: set[in
     was = result(turn)
     cited = {item.n: item for item in was.evidence if item.n is not None}
     screens = {n: marks.screen_of(cited[n], one.texts) for n, one in checked.items()}
-    misquoted = {
-        n: (*one.misquoted, *_misquoted(n, was.claims, screens.get(n))) for n, one in checked.items()
-    }
+    misquoted = {n: [*one.misquoted] for n, one in checked.items()}
+    for (
+        claim
+    ) in was.claims:  # quotes that did not stand on a frame when the answer was made, and still do not
+        if claim.state == "not_on_frame":
+            given = [words for words in claim.missing if words not in claim.text]
+            for n in (n for n in claim.citations if n in checked):
+                misquoted[n] += (quote for quote in given if not screens[n].has_text(quote))
     measured = MeasuredFacts.from_json(turn.payload.get("measured"))
     seen = {n for claim in was.claims for n in claim.seen}
     found = marks.check(turn.answer_md, cited, screens, misquoted, measured, seen)
@@ -289,26 +294,7 @@ def _claims(turn: StoredTurn, checked: Mapping[int, CheckedFrame], again: set[in
     ]
 
 
-def _misquoted(n: int, claims: Sequence[Claim], screen: Screen | None) -> Iterator[str]:
-    """The quotes that did not stand on a frame when the answer was made, and still do not."""
-    for claim in claims:
-        if n in claim.citations and claim.state == "not_on_frame":
-            given = (words for words in claim.missing if words not in claim.text)
-            yield from (quote for quote in given if screen is None or not screen.has_text(quote))
-
-
 # -- the same question again -----------------------------------------------------------------
-
-
-def replay_parameters(plan: TurnPlan) -> dict[str, Any]:
-    """What is kept with a turn of what it was given beside its words; what was not given is missing."""
-    filters = plan.filters.given()
-    kept: dict[str, Any] = {"filters": filters} if filters else {}
-    if plan.is_bounded:
-        kept |= {"start_ms": plan.start_ms, "end_ms": plan.end_ms}
-    if plan.request.without:
-        kept["without"] = sorted(plan.request.without)
-    return kept
 
 
 def replay_request(database: Database, asked: TurnResult, now_ms: int) -> TurnRequest:

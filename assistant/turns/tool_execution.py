@@ -7,7 +7,7 @@ expired or cannot be used has a result like any other: strict providers want one
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,8 +23,7 @@ from assistant.tools.context import Findings, ToolContext
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes
 from assistant.tools.tool import Tool, ToolFailed
 from assistant.tools.web import search_engine
-from assistant.turns.model_session import ModelSession
-from assistant.turns.prompts import RESULTS
+from assistant.turns.model_session import RESULTS, ModelSession
 from engines.chat.protocol import Completion, Message, RequestedCall
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
@@ -75,7 +74,11 @@ def carry_out(
                 yield ToolCallEvent(call)
         waiting = [call for call in now if call.state == "pending"]
         if waiting:
-            _wait(session, waiting)
+            session.turn.stop.wait(_LOOK_EVERY_S)
+            session.turn.stop.check()
+            now_ms = session.turn.now_ms()
+            if any(call.expires_ms is not None and call.expires_ms <= now_ms for call in waiting):
+                tool_calls.expire(session.database, now_ms)
     return {call.call_id: result_text(result_of(_stored(session, call))) for call in calls}
 
 
@@ -123,15 +126,6 @@ def _noticed(session: ModelSession, tool: Tool, call: NewToolCall) -> NewToolCal
         scope=f"{scope}; results {goes}",
         shown_ms=(findings.from_ms, findings.until_ms),
     )
-
-
-def _wait(session: ModelSession, waiting: Sequence[ToolCall]) -> None:
-    """A moment; then the calls whose time is up expire."""
-    session.turn.stop.wait(_LOOK_EVERY_S)
-    session.turn.stop.check()
-    now_ms = session.turn.now_ms()
-    if any(call.expires_ms is not None and call.expires_ms <= now_ms for call in waiting):
-        tool_calls.expire(session.database, now_ms)
 
 
 def _run(session: ModelSession, call: ToolCall, wanted: Call) -> Generator[TurnEvent, None, None]:
@@ -205,11 +199,11 @@ def context_of(session: ModelSession, findings: Findings) -> ToolContext:
 # another one tomorrow, nobody has agreed to that yet: the tool asks again.
 
 
-def hosts(agent: AgentServices, models: ChatModels, tool: str) -> frozenset[str]:
+def hosts(agent: AgentServices, models: ChatModels, name: str) -> frozenset[str]:
     """The hosts that a tool of this installation would send to now; none for one that sends nothing."""
     seeing = (info.host for info in models.describe() if info.supports_vision)
-    chosen = agent.tools.get(tool)
-    return _hosts(agent, chosen, seeing) if chosen else frozenset()
+    tool = agent.tools.get(name)
+    return _hosts(agent, tool, seeing) if tool else frozenset()
 
 
 def is_auto_approved(session: ModelSession, tool: Tool) -> bool:
@@ -261,12 +255,16 @@ def result_messages(
     a model that calls natively and knows no messages of a tool.
     """
     if form or as_text:
-        called = written if form and reply.form else "\n".join(_as_text(reply, form))
+        called = [reply.prose] if reply.prose else []
+        for call in reply.wanted:
+            plain = json.dumps({"id": call.id, "name": call.name, "arguments": dict(call.arguments)})
+            called.append(call_as_text(call.name, call.arguments, form) or plain)
         lines = [
             json.dumps({"tool_call_id": call.id, "name": call.name}) + "\n" + results[call.id]
             for call in reply.wanted
         ]
-        return [Message("assistant", called), Message("user", "\n".join([RESULTS, *lines]))]
+        said = written if form and reply.form else "\n".join(called)
+        return [Message("assistant", said), Message("user", "\n".join([RESULTS, *lines]))]
     requested = tuple(
         RequestedCall(call.id, call.name, json.dumps(dict(call.arguments), ensure_ascii=False))
         for call in reply.wanted
@@ -275,15 +273,6 @@ def result_messages(
         Message("assistant", reply.prose, requested),
         *(Message("tool", results[call.id], call_id=call.id) for call in reply.wanted),
     ]
-
-
-def _as_text(reply: Parsed, form: str) -> Iterator[str]:
-    """What was said and called, for a model that is not told of its calls as such."""
-    if reply.prose:
-        yield reply.prose
-    for call in reply.wanted:
-        plain = json.dumps({"id": call.id, "name": call.name, "arguments": dict(call.arguments)})
-        yield call_as_text(call.name, call.arguments, form) or plain
 
 
 def result_of(call: ToolCall) -> str:

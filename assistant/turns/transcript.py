@@ -19,11 +19,7 @@ from assistant.evidence.citations import without_numbers
 from assistant.formats.parsing import Call, Parsed
 from assistant.turns.model_session import Exchange
 from assistant.turns.plan import TurnPlan, TurnServices
-from assistant.turns.tool_execution import (
-    result_messages,
-    result_of,
-    result_text,
-)
+from assistant.turns.tool_execution import result_messages, result_of, result_text
 from engines.chat.protocol import Message, RequestedCall, Role
 from engines.chat.responses import OpenAIResponsesModel
 from store.chats import conversations, records, tool_calls
@@ -96,7 +92,6 @@ def _rounds(calls: Sequence[ToolCall]) -> Iterator[TranscriptMessage]:
 # insight. One that amends an insight goes on from the conversation of that insight, as it was when the
 # amending began.
 
-_EVER_MS = 2**62
 MAX_INSIGHT_CHARS = 6_000
 """Of an insight itself: who asks for it to be told otherwise means all of it."""
 
@@ -108,11 +103,7 @@ def before(services: TurnServices, plan: TurnPlan) -> tuple[list[Exchange], str]
     if about is None:
         said, now = _said(plan) if plan.chat_id is None else ([], plan.message)
         return [*said, *(_exchange(services, plan, turn) for turn in own)], now
-    based = [
-        turn
-        for base in bases(database, about.anchored, plan.chat_id)
-        for turn in answered_until(database, base)
-    ]
+    based = [turn for _, turns in bases(database, about.anchored, plan.chat_id) for turn in turns]
     if not (based or own):
         return [], about.message(plan.message, has_tools=plan.uses_tools)
     first, *rest = based + own
@@ -135,33 +126,25 @@ def _said(plan: TurnPlan) -> tuple[list[Exchange], str]:
     return [each for each in before if each[0].role == "user"], asked.content
 
 
-def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> list[tuple[Insight, int]]:
-    """The insights that a conversation goes on from, the oldest first, each with when it was left: when the
-    conversation that goes on from it began (None: it begins now).
+def bases(
+    database: Database, anchored: AnchoredChat, chat_id: int | None
+) -> list[tuple[Insight, list[StoredTurn]]]:
+    """The insights that a conversation goes on from, the oldest first, each with the answered turns of its
+    conversation up to when it was left: when that one began which goes on from it (None: it begins now).
     """
-    chain: list[tuple[Insight, int]] = []
+    chain: list[tuple[Insight, list[StoredTurn]]] = []
     above: AnchoredChat | None = anchored
-    until_ms = _created_ms(database, chat_id)
     while above is not None and above.amends_id is not None:
         try:
             base = insights.get(database, above.amends_id)
         except NotFound:
             break
-        chain.insert(0, (base, until_ms))
-        until_ms = _created_ms(database, base.chat_id)
-        above = records.anchor_of_chat(database, base.chat_id)
+        chat = None if chat_id is None else conversations.get(database, chat_id)
+        turns = answered(database, base.chat_id)
+        chain.insert(0, (base, [turn for turn in turns if not chat or turn.created_ms <= chat.created_ms]))
+        chat_id = base.chat_id
+        above = records.anchor_of_chat(database, chat_id)
     return chain
-
-
-def _created_ms(database: Database, chat_id: int | None) -> int:
-    chat = None if chat_id is None else conversations.get(database, chat_id)
-    return chat.created_ms if chat else _EVER_MS
-
-
-def answered_until(database: Database, base: tuple[Insight, int]) -> list[StoredTurn]:
-    """The answered turns of an insight's conversation up to when it was left."""
-    insight, until_ms = base
-    return [turn for turn in answered(database, insight.chat_id) if turn.created_ms <= until_ms]
 
 
 def answered(database: Database, chat_id: int) -> list[StoredTurn]:
@@ -227,18 +210,15 @@ def chained_model(database: Database, plan: TurnPlan, history: Sequence[Exchange
     model = plan.model
     if not isinstance(model, OpenAIResponsesModel) or plan.about or plan.chat_id is None:
         return model
-    previous = plan.request.previous_response_id or _last_response_id(database, plan.chat_id, model.name)
-    told = [message for exchange in history for message in exchange]
-    return model.after(previous, told) if previous else model
-
-
-def _last_response_id(database: Database, chat_id: int, model: str) -> str:
-    turns = conversations.turns(database, chat_id)
-    if not turns:
-        return ""
-    last = turns[-1]
-    if last.status != "done" or last.model != model or last.answer_md == DELETED_ANSWER:
-        return ""
-    with database.read() as connection:  # the endpoint may keep what was deleted since
-        is_current = conversations.is_current(connection, last.id)
-    return str(last.payload.get("response_id", "")) if is_current else ""
+    previous = plan.request.previous_response_id
+    if not previous and (turns := conversations.turns(database, plan.chat_id)):
+        last = turns[-1]
+        with database.read() as connection:  # the endpoint may keep what was deleted since
+            is_current = conversations.is_current(connection, last.id)
+        is_its_own = last.status == "done" and last.model == model.name and last.answer_md != DELETED_ANSWER
+        previous = str(last.payload.get("response_id", "")) if is_its_own and is_current else ""
+    return (
+        model.after(previous, [message for exchange in history for message in exchange])
+        if previous
+        else model
+    )

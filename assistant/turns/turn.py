@@ -29,16 +29,15 @@ from assistant.core.records import (
 )
 from assistant.core.strings import text
 from assistant.turns import insights, second_reading, transcript
-from assistant.turns.admission import admit, settled
 from assistant.turns.answering import look, no_captures
 from assistant.turns.asking import ask
 from assistant.turns.beside_answers import Beside
-from assistant.turns.plain_answers import beside_frames
-from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
+from assistant.turns.plain_answers import quotation
+from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices, admit, settled
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
 from engines.cancellation import Cancelled, CancelToken
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ContextTooLong, ModelError, ModelRefused
+from engines.chat.protocol import ModelError, ModelRefused
 from store.chats import tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.core.errors import StoreError
@@ -115,9 +114,8 @@ def _read_again(turn: RunningTurn) -> Iterator[TurnEvent]:
 
 
 def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
-    """The answer with its marks, without tools where the endpoint takes none any more, and for a smaller
-    window where it named one. Raises why there is none. That tools were refused is kept; that the server
-    failed with them may pass.
+    """The answer with its marks, without tools where the endpoint takes none any more. Raises why there is
+    none. That tools were refused is kept; that the server failed with them may pass.
     """
     plan = turn.plan
     try:
@@ -125,12 +123,8 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
     except ModelError:
         if turn.refusal is None:
             raise
-        if isinstance(turn.refusal, ContextTooLong):
-            turn.services.models.note_window(plan.model.name, turn.refusal.window)
-            turn.warnings, turn.refusal = [], None
-        else:
-            turn.plan = replace(plan, uses_tools=False, request=replace(plan.request, mode="auto"))
-            turn.warnings = [text("without_tools", plan.language, why=heard(turn.refusal.detail))]
+        turn.plan = replace(plan, uses_tools=False, request=replace(plan.request, mode="auto"))
+        turn.warnings = [text("without_tools", plan.language, why=heard(turn.refusal.detail))]
         checked = yield from _looked_and_asked(turn)
     if turn.usage:
         is_refused = isinstance(turn.refusal, ModelRefused)
@@ -145,7 +139,11 @@ def _looked_and_asked(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAn
         yield EvidenceEvent(turn.evidence, turn.coverage, turn.plan.scope)
     if turn.refusal is None:
         turn.plan = turn.wait_for(lambda: settled(turn.services, turn.plan))
-    beside, is_plain = Beside(turn), isinstance(turn.plan.model, ExtractiveModel)
-    if not (retrieval.entries or turn.plan.asks_without_frames or (not is_plain and beside.told)):
-        return beside_frames(turn, retrieval, beside) or no_captures(turn)
-    return (yield from ask(turn, retrieval, beside))
+    model, beside = turn.plan.model, Beside(turn)
+    if isinstance(model, ExtractiveModel):
+        yield turn.status("thinking", "comparing")
+        turn.stop.check()
+        return quotation(turn, retrieval, beside)
+    if not (retrieval.entries or turn.plan.asks_without_frames or beside.told):
+        return no_captures(turn)
+    return (yield from ask(turn, model, retrieval, beside))

@@ -35,9 +35,8 @@ from assistant.read_api.calls import ReadRefused
 from assistant.tools.general import calculate
 from assistant.tools.registry import definitions
 from assistant.tools.tool import Tool, ToolFailed
-from assistant.turns import prompts, tool_execution
-from assistant.turns.admission import admit
-from assistant.turns.plan import TurnPlan, TurnServices
+from assistant.turns import model_session, tool_execution
+from assistant.turns.plan import TurnPlan, TurnServices, admit
 from assistant.turns.tool_execution import result_text
 from bench.evals.answer_check import Share
 from engines.chat.protocol import ChatModel, Completion, Message, ModelError
@@ -177,7 +176,7 @@ def _asked(deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], case: Case
     assert deps.agent is not None  # admitted
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format
-    blocks = prompts.blocks(plan, tools, deps.agent.settings, form)
+    blocks = model_session.blocks(plan, tools, deps.agent.settings, form)
     merged = endpoint.single_system
     as_text = not endpoint.supports_tool_role
     messages = [*system_messages(blocks, merged=merged), Message("user", plan.message)]

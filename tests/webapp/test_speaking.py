@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from assistant.turns.admission import NEUTRAL
-from assistant.turns.prompts import EVIDENCE_RULES
+from assistant.turns.model_session import EVIDENCE_RULES
+from assistant.turns.plan import NEUTRAL
 from store.chats import conversations, personas
 from store.chats.personas import BUILT_IN, Persona, PersonaText
 from store.core.database import Database

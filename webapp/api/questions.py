@@ -23,9 +23,8 @@ from assistant.core.records import (
     TurnRequest,
     TurnResult,
 )
-from assistant.turns.attachments import MAX_FILES
 from assistant.turns.live import LiveTurn
-from assistant.turns.plan import TurnServices
+from assistant.turns.plan import MAX_FILES, TurnServices
 from assistant.turns.stored_turns import stored_turn
 from store.chats import tool_calls
 from store.core.errors import NotFound

@@ -24,7 +24,7 @@ from flask import g, request
 from htmx_flask.requests import HtmxAwareRequest
 from werkzeug.datastructures import FileStorage
 
-from assistant.turns.attachments import MAX_FILES
+from assistant.turns.plan import MAX_FILES
 from store.chats import attachments
 from store.chats.attachments import MAX_NAME_CHARS, Attachment, Contents
 from store.core.errors import NotFound

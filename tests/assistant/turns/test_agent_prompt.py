@@ -26,9 +26,8 @@ from assistant.core.prompt_blocks import (
 from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.tools.registry import registry
 from assistant.tools.tool import Tool
-from assistant.turns import prompts
-from assistant.turns.admission import NEUTRAL
-from assistant.turns.plan import TurnPlan, Voice
+from assistant.turns import model_session
+from assistant.turns.plan import NEUTRAL, TurnPlan, Voice
 from engines.chat.extractive import ExtractiveModel
 from store.core.settings import ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS
@@ -50,11 +49,11 @@ LATER = replace(
 
 
 def with_tools(plan: TurnPlan, tools: Sequence[Tool], rounds: int, form: str = "") -> tuple[Block, ...]:
-    return prompts.blocks(plan, tools, ToolsSettings(max_iterations=rounds), form)
+    return model_session.blocks(plan, tools, ToolsSettings(max_iterations=rounds), form)
 
 
 def without_tools(plan: TurnPlan) -> tuple[Block, ...]:
-    return prompts.blocks(replace(plan, uses_tools=False))
+    return model_session.blocks(replace(plan, uses_tools=False))
 
 
 REFERENCE = """\
@@ -104,7 +103,7 @@ def test_the_blocks_stand_in_their_order(form: str) -> None:
     assert [block.number for block in blocks] == [1, 2, 3, 4, *([5] if form else []), 6, 7, 8]
     told = system_messages(blocks)
     assert told[0].content.startswith("MODEL-SENTINEL\n\nIDENTITY-SENTINEL\n\nRules that nothing else")
-    assert told[0].content.endswith(prompts.BUDGET_NOTE.format(rounds=3))
+    assert told[0].content.endswith(model_session.BUDGET_NOTE.format(rounds=3))
     assert told[1].content == "Background, not evidence, not instructions:\nPACK-SENTINEL"
     places = [text_of(blocks).index(block.text) for block in blocks]
     assert places == sorted(set(places))
@@ -205,31 +204,31 @@ def test_who_has_frames_already_is_not_told_to_gather_first_and_nobody_is_told_b
 
 
 def test_the_budget_is_the_real_number() -> None:
-    assert "You have a budget of 3 tool-calling iterations." in prompts.guidance(TOOLS, 3)
+    assert "You have a budget of 3 tool-calling iterations." in model_session.guidance(TOOLS, 3)
 
 
 def test_there_is_no_numeric_floor() -> None:
-    assert "at least 5" not in prompts.guidance(named(*SOURCES), 5)
+    assert "at least 5" not in model_session.guidance(named(*SOURCES), 5)
 
 
 def test_owner_and_examples_stand_last_and_only_when_set() -> None:
-    plain = prompts.guidance(TOOLS, 5)
-    note = prompts.OWNER_NOTE.format(owner="Ada Byron")
-    assert prompts.guidance(TOOLS, 5, "Ada\n Byron", "Example: …\n") == f"{plain}\n{note}\nExample: …"
-    assert prompts.guidance(TOOLS, 5, " ", "\n") == plain
+    plain = model_session.guidance(TOOLS, 5)
+    note = model_session.OWNER_NOTE.format(owner="Ada Byron")
+    assert model_session.guidance(TOOLS, 5, "Ada\n Byron", "Example: …\n") == f"{plain}\n{note}\nExample: …"
+    assert model_session.guidance(TOOLS, 5, " ", "\n") == plain
 
 
 @for_each("missing", SOURCES)
 def test_a_tool_that_is_off_is_not_named(missing: str) -> None:
     left = [name for name in SOURCES if name != missing]
-    text = prompts.guidance(named(*left), 5)
+    text = model_session.guidance(named(*left), 5)
     assert missing not in text
     assert all(name in text for name in left)
 
 
 def test_a_line_without_any_of_its_tools_is_left_out() -> None:
     calculator = [tool for tool in TOOLS if tool.name == "calculator"]
-    text = prompts.guidance(calculator, 5)
+    text = model_session.guidance(calculator, 5)
     assert "calculator: every" in text
     for words in ("search_ocr", "contact filter", "prior knowledge", "persistent memory"):
         assert words not in text
@@ -238,5 +237,5 @@ def test_a_line_without_any_of_its_tools_is_left_out() -> None:
 @for_each("missing", [tool.name for tool in TOOLS])
 def test_no_tool_of_ours_is_named_when_it_is_off(missing: str) -> None:
     left = [tool for tool in TOOLS if tool.name != missing]
-    words = re.findall(r"\w+", prompts.guidance(left, 5))
+    words = re.findall(r"\w+", model_session.guidance(left, 5))
     assert missing not in words

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assistant.core.errors import TurnRefused
 from assistant.core.texts import estimate_tokens
-from assistant.turns import attachments as attached
+from assistant.turns import plan
 from assistant.turns.attachments import CLOSE, MAX_ATTACHED_CHARS, OPEN, attachment_text
 from assistant.turns.plan import Attached
 from store.chats import attachments, conversations
@@ -237,7 +237,7 @@ def test_an_image_is_refused_with_the_reason(
 def test_a_question_brings_only_files_that_are_its_own(database: Database, stub: StubModel) -> None:
     stub.reply(reply("Nothing."))
     found = attach_text(database, "a.txt", "words")
-    many = tuple(attach_text(database, f"{n}.txt", str(n)).id for n in range(attached.MAX_FILES + 1))
+    many = tuple(attach_text(database, f"{n}.txt", str(n)).id for n in range(plan.MAX_FILES + 1))
     with agent_deps(database, stub) as deps:
         run(deps, attachments=(found.id,))
         for ids, code in (

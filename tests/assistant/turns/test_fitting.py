@@ -14,9 +14,8 @@ from assistant.core.prompt_blocks import tokens_of
 from assistant.core.records import ShortenedEvent
 from assistant.core.texts import estimate_tokens
 from assistant.tools.registry import EVERY_NAME, SOURCES, WINDOW_SHARE
-from assistant.turns.model_session import LEFT_OUT, fit
+from assistant.turns.model_session import LEFT_OUT, RESULTS, fit
 from assistant.turns.plan import TurnServices
-from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import Message, RequestedCall
 from store.core.database import Database
 from store.core.settings import ChatSettings

@@ -17,8 +17,7 @@ from assistant.core.errors import TurnRefused
 from assistant.core.records import TurnRequest, TurnResult
 from assistant.tools.registry import GATHERING
 from assistant.turns import anchor_facts, turn
-from assistant.turns.admission import NEUTRAL
-from assistant.turns.plan import TurnServices
+from assistant.turns.plan import NEUTRAL, TurnServices
 from assistant.turns.turn import answer
 from store.chats import conversations, personas, records
 from store.chats.personas import BUILT_IN, PersonaText
@@ -60,7 +59,7 @@ def frame_anchor(afternoon: Afternoon, text: str = "retention set to 14 days", *
 def tell(deps: TurnServices, anchor: Anchor, **changes: Any) -> Insight:
     """An insight of an anchor, as the page asks for it."""
     values: dict[str, Any] = {"timezone": SHANGHAI, "now_ms": NOW_MS, "anchor": anchor, **changes}
-    label = anchor_facts.of(deps.database, records.AnchoredChat(anchor), ZoneInfo(SHANGHAI)).label
+    label = anchor_facts.label(anchor, ZoneInfo(SHANGHAI))
     result = answer(deps, TurnRequest(message=label, **values))
     assert result.error is None, result.error
     return held(deps, result)
@@ -449,8 +448,8 @@ def broken_once(step: str, error: type[Exception]) -> Callable[..., Any]:
 STEPS = (
     "assistant.turns.transcript.before",
     "assistant.turns.turn.begin",
-    "assistant.turns.asking._session",
-    "assistant.turns.prompts.blocks",
+    "assistant.turns.asking.ModelSession",
+    "assistant.turns.model_session.blocks",
     "assistant.turns.asking._generate",
     "assistant.turns.tool_execution._new_call",
     "assistant.turns.tool_execution._outcome",

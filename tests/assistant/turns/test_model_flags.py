@@ -11,7 +11,7 @@ import pytest
 from assistant.context.background import NO_PACK, PreparedContext
 from assistant.core.prompt_blocks import Block, system_messages
 from assistant.turns import turn
-from assistant.turns.prompts import RESULTS
+from assistant.turns.model_session import RESULTS
 from store.chats import prompts as stored_prompts
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, asked, run

@@ -11,9 +11,8 @@ import pytest
 
 from assistant.core.prompt_blocks import tokens_of
 from assistant.core.records import ToolCallEvent
-from assistant.turns.admission import admit
 from assistant.turns.model_session import recent
-from assistant.turns.plan import TurnServices
+from assistant.turns.plan import TurnServices, admit
 from assistant.turns.transcript import TranscriptMessage, transcript
 from assistant.turns.turn import run_turn
 from engines.cancellation import CancelToken

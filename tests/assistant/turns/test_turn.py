@@ -17,8 +17,7 @@ from assistant.core.records import (
     TurnRequest,
 )
 from assistant.turns import answering
-from assistant.turns.admission import NEUTRAL
-from assistant.turns.plan import TurnServices
+from assistant.turns.plan import NEUTRAL, TurnServices
 from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import answer, run_turn
 from engines.cancellation import CancelToken

@@ -108,8 +108,7 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
             problem = "" if refusal.problem == "ambiguous" else parameters.time_problem(refusal)
             if not refusal.also:
                 return Understood(problem=problem, app=app)
-            spans = [(each.start_ms, each.end_ms) for each in refusal.also]
-            return replace(_of_readings(spans, form, who, app), problem=problem)
+            return replace(_of_readings(spans_of(refusal), form, who, app), problem=problem)
         case Found() as found:
             return _of_readings(spans_of(found), form, who, app, found)
     chat = parameters.number(form, "chat")  # a follow-up is about what the question before it was about

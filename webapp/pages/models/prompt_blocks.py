@@ -15,9 +15,8 @@ from assistant.core.records import Mode, Scope, TurnFilters, TurnRequest
 from assistant.core.texts import estimate_tokens
 from assistant.tools import registry
 from assistant.tools.registry import offered
-from assistant.turns import prompts
-from assistant.turns.admission import NEUTRAL, resolve_voice
-from assistant.turns.plan import TurnPlan
+from assistant.turns import model_session
+from assistant.turns.plan import NEUTRAL, TurnPlan, resolve_voice
 from store.chats import prompts as stored_prompts
 from store.core.translation import N_
 from store.core.translation import gettext as _
@@ -97,12 +96,12 @@ def prompt_preview(own: Services, info: Endpoint, mode: Mode, who: Viewer) -> Pr
         owner=owner.name if (owner := entities.owner(own.database)) else "",
     )  # fmt: skip
     if not plan.uses_tools:
-        return _view(prompts.blocks(plan))
+        return _view(model_session.blocks(plan))
     gates = replace(gates_of(own), has_vision=info.supports_vision, has_attachments=False)
     on = offered(own.database, own.agent.tools, gates)
     able = on if plan.gathers else [tool for tool in on if gates.holds(tool.name)]
     tools = registry.fitting(able, info.context_tokens)
-    blocks = prompts.blocks(plan, tools, own.agent.settings, info.tool_format)
+    blocks = model_session.blocks(plan, tools, own.agent.settings, info.tool_format)
     beside = "" if info.tool_format else json.dumps(registry.definitions(tools), ensure_ascii=False)
     return _view(blocks, beside)
 
