@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from flask import Blueprint, Flask, Response, current_app, make_response, redirect, render_template
 from flask import request as flask_request
 from htmx_flask import Htmx, request
+from werkzeug.local import LocalProxy
 from werkzeug.wrappers import Response as BaseResponse
 
 from store.chats import personas
@@ -166,6 +167,7 @@ def install(app: Flask) -> None:
         wall=lambda ms: times.to_local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
     )
     app.jinja_env.globals.update(
+        ui=LocalProxy(lambda: app.jinja_env.get_template("macros.html").module),
         entity_kinds=formatting.entity_kinds,
         viewer=viewer,
         presets=presets,

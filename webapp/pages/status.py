@@ -34,7 +34,7 @@ def show() -> Response:
     bars = _bars(own, viewer().now_ms)
     return templating.render(
         "status/status.html",
-        "status/facts.html",
+        "status/_facts.html",
         status=checked.status,
         checked_ms=checked.checked_ms,
         parts=sorted(checked.parts, key=lambda part: _ORDER.index(part.verdict)),
@@ -77,7 +77,7 @@ def _states() -> dict[str, tuple[str, str, str]]:
 @templating.get("/status/light")
 def light() -> Response:
     """The recording indicator alone."""
-    return templating.render_page("shell/light.html", light=recording_indicator(services()))
+    return templating.render_page("shell/_light.html", light=recording_indicator(services()))
 
 
 @templating.get("/status/now")

@@ -128,7 +128,7 @@ def change(name: str) -> Response:
     if not templating.wants_fragment():
         return templating.redirect_to(f"/settings/tools#{name}")
     view = next(view for view in tool_views(own) if view.tool.name == name)
-    return templating.render_page("tools/tool.html", view=view, mode_words=MODE_WORDS)
+    return templating.render_page("tools/_tool.html", view=view, mode_words=MODE_WORDS)
 
 
 @templating.post("/settings/tools/rules/<id:rule_id>/revoke")

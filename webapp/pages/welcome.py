@@ -96,7 +96,7 @@ def row(key: str) -> Response:
     if key not in _ROWS:
         raise NotFound
     found = _found(services()) if key == "model" else _ROWS[key](services(), viewer())
-    return templating.render_page("welcome/row.html", row=found)
+    return templating.render_page("welcome/_row.html", row=found)
 
 
 @templating.post("/welcome/model")
@@ -124,7 +124,7 @@ def sample() -> Response:
 
 @templating.get("/welcome/sample")
 def sample_state() -> Response:
-    return templating.render_page("welcome/sample.html", sample=_sample())
+    return templating.render_page("welcome/_sample.html", sample=_sample())
 
 
 def _sample() -> SampleWeek:

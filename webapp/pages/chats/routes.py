@@ -241,7 +241,7 @@ def refused_page(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Respon
     if not templating.wants_fragment():
         return _page(chat, composer, who, 422)
     drawn = page(services(), chat, composer, who)
-    response = templating.render_page("chat/composer.html", 422, page={**drawn, "turns": ()})
+    response = templating.render_page("chat/_composer.html", 422, page={**drawn, "turns": ()})
     response.headers["HX-Retarget"] = "#composer"
     response.headers["HX-Reswap"] = "outerHTML"
     return response

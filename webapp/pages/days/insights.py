@@ -60,7 +60,7 @@ def told(on: date) -> BaseResponse:
     if not templating.wants_fragment():
         return templating.redirect_to(f"/days/{on.isoformat()}#insights")
     return templating.render_page(
-        "days/told.html", **insights_of(on, daily_summaries.of_day(services().database, on))
+        "days/_insights.html", **insights_of(on, daily_summaries.of_day(services().database, on))
     )
 
 

@@ -51,7 +51,7 @@ def _page(day: times.Day) -> Response:
     if templating.wants_fragment():
         if shown is None:
             raise Problem(404, "episode_not_found", _("This episode is not there any more."))
-        return templating.render_page("days/opened.html", row=shown)
+        return templating.render_page("days/_opened.html", row=shown)
     clock = day_clock(database)
     summary = daily_summaries.of_day(database, day.date)
     with database.read() as connection:

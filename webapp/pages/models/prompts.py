@@ -126,5 +126,5 @@ def _address(name: str, undo: int | None = None) -> str:
 def _answer(found: PromptEditor, status: int) -> Response:
     """What the editor says of its text for a script, the page for everybody else."""
     if templating.wants_fragment():
-        return templating.render_page("models/prompt_facts.html", status, prompt=found)
+        return templating.render_page("models/_prompt_facts.html", status, prompt=found)
     return models_page(status, prompt=found)

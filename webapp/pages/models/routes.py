@@ -86,7 +86,7 @@ def find() -> Response:
     """Look for model servers on this machine, and nowhere else."""
     servers = find_servers()
     if templating.wants_fragment():
-        return templating.render_page("models/found.html", found=servers)
+        return templating.render_page("models/_found.html", found=servers)
     return models_page(found=servers)
 
 
@@ -169,7 +169,7 @@ def allow(provider_id: int) -> Response:
 def list_models(provider_id: int) -> Response:
     """Ask the endpoint for its models."""
     context = _model_context(_provider(provider_id), **_list(provider_id))
-    return templating.render("models/model.html", "models/listed.html", **context)
+    return templating.render("models/model.html", "models/_listed.html", **context)
 
 
 @templating.post("/settings/models/<id:provider_id>/test")
@@ -179,7 +179,7 @@ def test(provider_id: int) -> Response:
     if not templating.wants_fragment():
         return templating.redirect_to(f"/settings/models/{provider_id}?tested=1#test")
     return templating.render_page(
-        "models/report.html", **_model_context(_provider(provider_id), **_told(report))
+        "models/_report.html", **_model_context(_provider(provider_id), **_told(report))
     )
 
 
