@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import apsw
 from flask import Response as FlaskResponse
-from flask import jsonify, redirect, render_template, request
+from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing
@@ -19,7 +19,6 @@ from store.chats.records import Chat
 from store.core.errors import NotFound
 from store.core.translation import gettext as _
 from store.frames import frames
-from store.memory import chat_sessions
 from webapp.api import chats, event_stream
 from webapp.api.event_stream import PageEvent
 from webapp.api.questions import turn_services
@@ -254,39 +253,6 @@ def show_chats() -> Response:
         services().database, viewer(), request.args.get("q", ""), request.args.get("before", "")
     )
     return templating.render("chat/list.html", "chat/_chat_list.html", chats=chats, current=None)
-
-
-# What a chat page says of its window comes as forms: a page that is left can send its token in nothing else.
-
-
-@templating.post("/chat/windows")
-def open_window() -> FlaskResponse:
-    """A session for this window: the one in ``session`` goes on after a reload of the same ``chat``."""
-    own = services()
-    try:
-        session_id = session_closing.open_window(
-            own.context, number(request.form, "chat"), number(request.form, "session")
-        )
-    except apsw.ConstraintError as error:
-        raise NotFound("chat", number(request.form, "chat")) from error
-    return jsonify(session=str(session_id), every_s=own.context.pace.heartbeat_s)
-
-
-@templating.post("/chat/windows/<id:session_id>/<any(seen, shown, hidden, closed):what>")
-def window_event(session_id: int, what: str) -> FlaskResponse:
-    """The window is still there, came to the front, went behind, or is left. 409 where it is closed."""
-    own = services()
-    if what == "closed":
-        session_closing.close(own.context, session_id, "window")
-        return FlaskResponse(status=204)
-    now_ms = own.clock()
-    if what == "seen":
-        is_open = chat_sessions.heartbeat(own.database, session_id, now_ms)
-    else:
-        is_open = chat_sessions.show(own.database, session_id, what == "shown", now_ms)
-    if not is_open:
-        raise Problem(409, "session_closed", _("This window was taken for closed."))
-    return FlaskResponse(status=204)
 
 
 @templating.post("/chat/draft", defaults={"chat_id": None})

@@ -170,6 +170,7 @@ def page(
         personas=personas.list_personas(database),
         topic=topic_of(own, chat.id) if chat else None,
         asks_for_pictures=_asks_for_pictures(own.chat_models),
+        heartbeat_s=own.context.pace.heartbeat_s,
         is_verbose=chat_sessions.verbose_until_ms(database, viewer.now_ms) is not None,
     )
 
