@@ -146,6 +146,7 @@ def install(app: Flask) -> None:
         day_long=lambda value: formatting.date_long(_date(value)),
         day_short=lambda value: formatting.date_short(_date(value)),
         app_name=formatting.app_name,
+        gap_reason=formatting.gap_reason,
         weekday=formatting.weekday,
         month=formatting.month,
         dates=formatting.dates,
