@@ -16,7 +16,6 @@ from store.chats import conversations, personas
 from store.chats.personas import Persona, PersonaInvalid, PersonaText, Version
 from store.core.translation import gettext as _
 from store.frames import frames
-from store.frames.activity_intervals import Segment
 from store.timeline import segments
 from webapp.api.questions import turn_services
 from webapp.core import formatting, templating
@@ -226,13 +225,15 @@ def moments(own: Services, viewer: Viewer) -> list[Moment]:
         or activity
         or segments.moments(own.database, last.ended_ms - _DAY_MS, last.ended_ms + 1)
     )
-    return [_moment(segment, viewer) for segment in reversed(long_enough[-MOMENTS:])]
-
-
-def _moment(segment: Segment, viewer: Viewer) -> Moment:
-    span = formatting.span(segment.start_ms, segment.end_ms, viewer.zone, viewer.now_ms)
-    end_ms = max(segment.end_ms, segment.start_ms + 1)
-    return Moment(segment.start_ms, end_ms, f"{span} · {formatting.app_name(segment.app_name)}")
+    return [
+        Moment(
+            each.start_ms,
+            max(each.end_ms, each.start_ms + 1),
+            f"{formatting.span(each.start_ms, each.end_ms, viewer.zone, viewer.now_ms)} · "
+            f"{formatting.app_name(each.app_name)}",
+        )
+        for each in reversed(long_enough[-MOMENTS:])
+    ]
 
 
 def _question() -> str:
