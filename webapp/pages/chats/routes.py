@@ -173,10 +173,8 @@ def _turn_event(chat_id: int, n: int) -> PageEvent:
 
 def _turn_view(chat_id: int, n: int) -> TurnView:
     """A turn as it is now. Raises 404."""
-    own = services()
-    events = own.turns.so_far(chat_id, n)
-    stored = stored_turn_or_404(chat_id, n)
-    return turn_view(own.database, own.media, stored, viewer().now_ms, events=events)
+    events = services().turns.so_far(chat_id, n)
+    return turn_view(services(), stored_turn_or_404(chat_id, n), viewer().now_ms, events)
 
 
 def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
