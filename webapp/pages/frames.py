@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta, timezone
 from urllib.parse import urlencode
 
 from flask import request
@@ -218,13 +219,11 @@ def _near(database: Database, frame: FrameRow) -> list[FrameRow]:
 def _captured_clock(frame: FrameRow, viewer: Viewer) -> str:
     if frame.utc_offset_min is None:
         return ""
-    minutes = frame.utc_offset_min
-    name = f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
-    if name == preferences.utc_offset(frame.captured_ms, viewer.zone):
+    lived = timezone(timedelta(minutes=frame.utc_offset_min))
+    offset = preferences.utc_offset(frame.captured_ms, lived)
+    if offset == preferences.utc_offset(frame.captured_ms, viewer.zone):
         return ""
-    seconds = frame.captured_ms // 1000 + minutes * 60
-    clock = f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}"
-    return _("%(clock)s at %(offset)s", clock=clock, offset=name)
+    return _("%(clock)s at %(offset)s", clock=formatting.clock_short(frame.captured_ms, lived), offset=offset)
 
 
 def _quote(frame: FrameRow, viewer: Viewer, words: str) -> str:
