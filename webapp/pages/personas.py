@@ -13,14 +13,15 @@ from assistant.core.errors import TurnRefused
 from assistant.core.records import EvidenceItem, TurnRequest
 from assistant.turns.turn import answer
 from store.chats import conversations, personas
-from store.chats.personas import Persona, PersonaInvalid, PersonaText, Version
+from store.chats.personas import Persona, PersonaInvalid, PersonaText
+from store.core.translation import N_
 from store.core.translation import gettext as _
 from store.frames import frames
 from store.timeline import segments
 from webapp.api.questions import turn_services
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
-from webapp.core.formatting import DiffLine, difference
+from webapp.core.formatting import difference
 from webapp.core.parameters import number
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.views import answers
@@ -28,6 +29,7 @@ from webapp.views.answers import Links
 
 _FIELDS = ("name", "description", "system_prompt")
 MOMENTS = 8
+_QUESTION = N_("What was I doing here?")
 _SHORTEST_MS = 30_000
 _DAY_MS = 86_400_000
 
@@ -73,11 +75,7 @@ def new() -> Response:
 def add() -> Response:
     """Keep a new persona."""
     own = services()
-    try:
-        added = personas.create(own.database, _typed(), own.clock())
-    except PersonaInvalid as error:
-        return _page(None, 422, errors=dict(error.errors))
-    return templating.redirect_to(f"/personas/{added.id}?saved=1")
+    return _changed(None, lambda: personas.create(own.database, _typed(), own.clock()).id)
 
 
 @templating.get("/personas/<id:persona_id>")
@@ -96,13 +94,14 @@ def save(persona_id: int) -> Response:
     )
 
 
-def _changed(persona_id: int, change: Callable[[], object]) -> Response:
-    """Make the change and show the persona, or say what is wrong with it."""
+def _changed(persona_id: int | None, change: Callable[[], object]) -> Response:
+    """Make the change and show the persona, a new one by the id that this gives; or say what is wrong."""
     try:
-        change()
+        made = change()
     except PersonaInvalid as error:
-        return _page(personas.get(services().database, persona_id), 422, errors=dict(error.errors))
-    return templating.redirect_to(f"/personas/{persona_id}?saved=1")
+        persona = None if persona_id is None else personas.get(services().database, persona_id)
+        return _page(persona, 422, errors=dict(error.errors))
+    return templating.redirect_to(f"/personas/{made if persona_id is None else persona_id}?saved=1")
 
 
 @templating.post("/personas/preview")
@@ -186,6 +185,7 @@ def _page(
     own = services()
     active = personas.active(own.database)
     versions = personas.versions(own.database, persona.id) if persona else []
+    earlier = next((each for each in versions if each.version == number(request.args, "compare")), None)
     return templating.render_page(
         "personas/personas.html",
         status,
@@ -196,22 +196,14 @@ def _page(
         form=_form(persona),
         errors=errors or {},
         versions=versions,
-        compared=_compared(persona, versions),
+        compared=earlier,
+        difference=difference(earlier.system_prompt, persona.system_prompt) if persona and earlier else (),
         moments=moments(own, viewer()),
         trial=trial,
-        trial_question=_question(),
+        trial_question=_(_QUESTION),
         limits=personas,
         is_saved=request.method == "GET" and request.args.get("saved") == "1",
     )
-
-
-def _compared(persona: Persona | None, versions: list[Version]) -> tuple[Version, list[DiffLine]] | None:
-    """The version that ``?compare=`` names, and how the persona differs from it."""
-    compared = request.args.get("compare", "")
-    earlier = next((version for version in versions if str(version.version) == compared), None)
-    if persona is None or earlier is None:
-        return None
-    return earlier, difference(earlier.system_prompt, persona.system_prompt)
 
 
 def moments(own: Services, viewer: Viewer) -> list[Moment]:
@@ -236,23 +228,14 @@ def moments(own: Services, viewer: Viewer) -> list[Moment]:
     ]
 
 
-def _question() -> str:
-    return _("What was I doing here?")
-
-
 def try_out(own: Services, system_prompt: str, moment: Moment, viewer: Viewer) -> Trial:
     """Ask about a real moment as this persona would be asked: a turn like any other, of which nothing stays
     but the record that something was sent.
     """
     question = TurnRequest(
-        _question(),
-        viewer.zone_name,
-        viewer.now_ms,
-        start_ms=moment.start_ms,
-        end_ms=moment.end_ms,
-        mode="evidence",
-        system_prompt=system_prompt,
-    )
+        _(_QUESTION), viewer.zone_name, viewer.now_ms, start_ms=moment.start_ms, end_ms=moment.end_ms,
+        mode="evidence", system_prompt=system_prompt,
+    )  # fmt: skip
     try:
         result = answer(turn_services(own), question)
     except TurnRefused as refusal:

@@ -165,18 +165,11 @@ def _reaches(tool: Tool, settings: ToolsSettings, models: ChatModels) -> str:
     if tool.risk == "files":
         names = ", ".join(settings.read_file_roots)
         return _("%(what)s: %(names)s", what=_(tool.reaches), names=names)
-    if tool.name == "describe_frame" and (seeing := _seeing(models)):
-        return _("%(what)s: %(names)s", what=_(tool.reaches), names=", ".join(seeing))
+    seeing = [info for info in models.describe() if info.supports_vision]
+    if tool.name == "describe_frame" and seeing:
+        names = ", ".join(_("%(model)s (%(where)s)", model=info.name, where=info.where) for info in seeing)
+        return _("%(what)s: %(names)s", what=_(tool.reaches), names=names)
     return _(tool.reaches)
-
-
-def _seeing(models: ChatModels) -> list[str]:
-    """Models that take pictures, with where they are."""
-    return [
-        _("%(model)s (%(where)s)", model=info.name, where=info.where)
-        for info in models.describe()
-        if info.supports_vision
-    ]
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
