@@ -86,6 +86,13 @@ def render(page_template: str, fragment_template: str, **context: Any) -> Respon
     return make_response(render_template(fragment_template if wants_fragment() else page_template, **context))
 
 
+def ask_first(fragment: str, section: str, title: str, **context: Any) -> Response:
+    """What asks before something is deleted: by itself for a dialog, or as a page called `title`."""
+    if wants_fragment():
+        return render_page(fragment, **context)
+    return render_page("shell/delete.html", fragment=fragment, section=section, title=title, **context)
+
+
 def render_page(template: str, status: int = 200, /, **context: Any) -> Response:
     """The template as an answer."""
     return make_response(render_template(template, **context), status)

@@ -182,10 +182,9 @@ def use_reading(frame_id: int, reading_id: int) -> Response:
 @templating.get("/frames/<id:frame_id>/delete")
 def confirm(frame_id: int) -> Response:
     """What deleting this frame takes along; nothing is done yet."""
-    own = services()
-    frame = frames.get(own.database, frame_id)
-    asked = Request(*EVER, frame_ids=(frame.id,))
-    return templating.render("frames/delete.html", "frames/_delete.html", frame=frame, **previewed(asked))
+    frame = frames.get(services().database, frame_id)
+    goes = previewed(Request(*EVER, frame_ids=(frame.id,)))
+    return templating.ask_first("frames/_delete.html", "timeline", _("Delete a frame"), frame=frame, **goes)
 
 
 @templating.post("/frames/<id:frame_id>/delete")

@@ -123,7 +123,7 @@ def restore(insight_id: int) -> Response:
 def confirm(insight_id: int) -> Response:
     """What deleting takes along; nothing is done yet."""
     insight = insights.get(services().database, insight_id)
-    return templating.render("insights/delete.html", "insights/_delete.html", insight=insight)
+    return templating.ask_first("insights/_delete.html", "chat", _("Delete an insight"), insight=insight)
 
 
 @templating.post("/insights/<id:insight_id>/delete")

@@ -111,7 +111,8 @@ def stop(chat_id: int, n: int) -> Response:
 @templating.get("/chat/<id:chat_id>/delete")
 def confirm(chat_id: int) -> Response:
     """What deleting a chat takes along; nothing is done yet."""
-    return templating.render("chat/delete.html", "chat/_delete.html", chat=chat_or_404(chat_id))
+    chat = chat_or_404(chat_id)
+    return templating.ask_first("chat/_delete.html", "chat", _("Delete a chat"), chat=chat)
 
 
 @templating.post("/chat/<id:chat_id>/delete")
