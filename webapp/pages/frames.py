@@ -169,11 +169,8 @@ def use_reading(frame_id: int, reading_id: int) -> Response:
     own = services()
     reading = readings.by_id(own.database, reading_id)
     if reading is None or reading.frame_id != frame_id:
-        raise Problem(
-            404,
-            "reading_not_found",
-            _("Frame %(frame)s has no reading %(number)s.", frame=frame_id, number=reading_id),
-        )
+        problem = _("Frame %(frame)s has no reading %(number)s.", frame=frame_id, number=reading_id)
+        raise Problem(404, "reading_not_found", problem)
     with own.database.write() as connection:
         readings.make_current(connection, reading_id)
     return templating.redirect_back(f"/frames/{frame_id}")

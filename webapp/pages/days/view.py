@@ -157,10 +157,8 @@ def _cells(database: Database, line: Timeline, on: date, who: Viewer, is_month: 
         line.totals if each.date == on else segments.totals(database, each.start_ms, each.end_ms)
         for each in days
     ]
-    imported = Counter(
-        who.day_of(moment.start_ms).date
-        for moment in segments.moments(database, days[0].start_ms, days[-1].end_ms)
-    )
+    moments = segments.moments(database, days[0].start_ms, days[-1].end_ms)
+    imported = Counter(who.day_of(moment.start_ms).date for moment in moments)
     longest = max(each.covered_ms for each in totals) or 1
     cells = []
     for day, spent in zip(days, totals, strict=True):
