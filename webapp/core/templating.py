@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from flask import Blueprint, Flask, Response, current_app, make_response, redirect, render_template
 from flask import request as flask_request
 from htmx_flask import Htmx, request
+from werkzeug.local import LocalProxy
 from werkzeug.wrappers import Response as BaseResponse
 
 from store.chats import personas
@@ -85,6 +86,13 @@ def render(page_template: str, fragment_template: str, **context: Any) -> Respon
     return make_response(render_template(fragment_template if wants_fragment() else page_template, **context))
 
 
+def ask_first(fragment: str, section: str, title: str, **context: Any) -> Response:
+    """What asks before something is deleted: by itself for a dialog, or as a page called `title`."""
+    if wants_fragment():
+        return render_page(fragment, **context)
+    return render_page("shell/delete.html", fragment=fragment, section=section, title=title, **context)
+
+
 def render_page(template: str, status: int = 200, /, **context: Any) -> Response:
     """The template as an answer."""
     return make_response(render_template(template, **context), status)
@@ -145,6 +153,7 @@ def install(app: Flask) -> None:
         day_long=lambda value: formatting.date_long(_date(value)),
         day_short=lambda value: formatting.date_short(_date(value)),
         app_name=formatting.app_name,
+        gap_reason=formatting.gap_reason,
         weekday=formatting.weekday,
         month=formatting.month,
         dates=formatting.dates,
@@ -169,6 +178,7 @@ def install(app: Flask) -> None:
         wall=lambda ms: times.to_local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
     )
     app.jinja_env.globals.update(
+        ui=LocalProxy(lambda: app.jinja_env.get_template("macros.html").module),
         entity_kinds=formatting.entity_kinds,
         viewer=viewer,
         presets=presets,

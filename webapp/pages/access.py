@@ -102,23 +102,18 @@ def revoke(key_id: int) -> Response:
 def sign_out_others() -> Response:
     """Sign out every browser but this one."""
     with services().database.write() as connection:
-        access_keys.sign_out_browsers(connection, _this_browser())
+        access_keys.sign_out_browsers(connection, key.id if (key := login.browser_key()) else 0)
     return templating.redirect_to("/settings/access#access")
-
-
-def _this_browser() -> int:
-    key = login.browser_key()
-    return key.id if key else 0
 
 
 def _keys() -> dict[str, Any]:
     """Browsers and tokens, and what tokens were used for last."""
-    found = login.keyring().listed()
+    found, this = login.keyring().listed(), login.browser_key()
     return dict(
         browsers=[key for key in found if key.scope == BROWSER],
         tokens=[key for key in found if key.scope != BROWSER],
         purposes={scope: _(words) for scope, words in TOKENS.items()},
-        this=_this_browser(),
+        this=this and this.id,
         hosts={host.key_id: host for host in hosts.listed(services().database)},
         uses=[use for use in access_log.latest(services().database) if use.caller],
     )

@@ -97,29 +97,25 @@ def _outcome(sent: SentRequest) -> str:
     return _(known) if known else words_for(sent.outcome)
 
 
-def _parts(body: str) -> tuple[tuple[str, str], ...]:
+def _parts(body: str) -> list[tuple[str, str]]:
     """The messages of a request's body, for reading; the body itself is shown beside them.
 
     A picture is named where it stood.
     """
     try:
-        document = json.loads(body)
-        if "instructions" in document or "previous_response_id" in document:
-            return tuple(_items(document))
-        if "input" in document:
-            return tuple(("text", str(text)) for text in document["input"])
-        messages = document["messages"]
-        return tuple((str(message["role"]), _content(message["content"])) for message in messages)
+        return list(_messages(json.loads(body)))
     except (ValueError, KeyError, TypeError):
-        return ()
+        return []
 
 
-def _items(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """A request of the Responses protocol: instructions, then messages, calls and results."""
+def _messages(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """(role, text) of what a chat, the Responses protocol with its calls and results, or texts alone say."""
     if "instructions" in document:
         yield "system", str(document["instructions"])
-    for item in document["input"]:
-        if "role" in item:
+    for item in document["messages"] if "messages" in document else document["input"]:
+        if isinstance(item, str):
+            yield "text", item
+        elif "role" in item:
             yield str(item["role"]), _content(item["content"])
         else:
             yield str(item["type"]), str(item.get("output", item.get("arguments")))
@@ -129,11 +125,8 @@ def _content(content: object) -> str:
     """The text of a message; of one in parts, its texts and pictures one below the other."""
     if not isinstance(content, list):
         return str(content)
+    images = (part.get("image_url") for part in content)  # in one protocol an object with the address
     return "\n".join(
-        part["text"] if "text" in part else f"[{_address(part['image_url'])}]" for part in content
+        part["text"] if "text" in part else f"[{image['url'] if isinstance(image, dict) else image}]"
+        for part, image in zip(content, images, strict=True)
     )
-
-
-def _address(image: object) -> str:
-    """What stands in the place of a picture, in either protocol."""
-    return str(image["url"]) if isinstance(image, dict) else str(image)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
 from flask import request
@@ -31,19 +31,7 @@ MOST_FACTS = 500
 KINDS: tuple[EntityKind, ...] = ("person", "place", "event", "thing")
 _SHOTS = 6
 WEEKS = 12
-CELL_PX = 14
 _LEVELS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One day. `level` is 0 for no frame, else 1 to 4 by its share of the fullest day."""
-
-    on: date
-    frames: int
-    level: int
-    x: int
-    y: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +86,7 @@ def describe(entity_id: int) -> Response:
     own, entity = services(), entities.get(services().database, entity_id)
     words = request.form.get("description", "").replace("\r\n", "\n")
     name = request.form.get("name", entity.name)
-    with (
-        refusing(ValueError, "invalid_entity", "name"),
-        own.database.write() as connection,
-    ):
+    with refusing(ValueError, "invalid_entity", "name"), own.database.write() as connection:
         entities.edit(connection, entity.id, name, words, own.clock())
     return templating.redirect_to(f"/memory/entities/{entity.id}")
 
@@ -109,19 +94,12 @@ def describe(entity_id: int) -> Response:
 @templating.get("/memory/entities/<id:entity_id>/merge")
 def preview_merge(entity_id: int) -> Response:
     """Both side by side; nothing is done yet."""
-    entity, into = (
-        entities.get(services().database, entity_id),
-        entities.get(services().database, number(request.args, "into") or -1),
-    )
+    database = services().database
+    entity, into = (entities.get(database, n) for n in (entity_id, number(request.args, "into") or -1))
     if into.id == entity.id:
         raise Problem(422, "cannot_merge", _("These are one already."))
-    return templating.render_page(
-        "entities/merge.html", entity=entity, into=into, sides=[_side(entity), _side(into)]
-    )
-
-
-def _side(entity: Entity) -> tuple[Entity, list[Fact]]:
-    return entity, entities.facts_of(services().database, [entity.id], MOST_FACTS)
+    sides = [(each, entities.facts_of(database, [each.id], MOST_FACTS)) for each in (entity, into)]
+    return templating.render_page("entities/merge.html", entity=entity, into=into, sides=sides)
 
 
 @templating.post("/memory/entities/<id:entity_id>/merge")
@@ -240,8 +218,9 @@ def _fact_rows(database: Database, facts: Sequence[Fact]) -> list[FactRow]:
 
 
 def _heat(database: Database, entity: Entity, viewer: Viewer) -> dict[str, Any]:
-    """On how many frames of each of the last days an entity stood, a column a week, Monday on top; `seen` are
-    the days with frames, the latest first. Days are the viewer's.
+    """On how many frames of each of the last days an entity stood, a column a week, Monday on top; `level` is
+    0 for none, else 1 to 4 by the share of the fullest day. `seen` are the days with frames, the latest
+    first. Days are the viewer's.
     """
     today = viewer.today.date
     first = today - timedelta(days=today.weekday() + 7 * (WEEKS - 1))  # a Monday
@@ -249,10 +228,8 @@ def _heat(database: Database, entity: Entity, viewer: Viewer) -> dict[str, Any]:
     moments = fact_curation.moments_since(database, entity, since.start_ms)
     counts = Counter(viewer.day_of(ms).date for ms in moments)
     most = max((n for on, n in counts.items() if first <= on <= today), default=0)
-    cells = []
-    for n in range((today - first).days + 1):
-        on = first + timedelta(days=n)
-        level = -(-_LEVELS * counts[on] // most) if most else 0
-        cells.append(Cell(on, counts[on], level, n // 7 * CELL_PX, n % 7 * CELL_PX))
-    seen = [cell for cell in reversed(cells) if cell.frames]
-    return {"cells": cells, "seen": seen, "width": WEEKS * CELL_PX, "height": 7 * CELL_PX}
+    days = [first + timedelta(days=n) for n in range((today - first).days + 1)]
+    cells = [
+        dict(on=on, frames=counts[on], level=-(-_LEVELS * counts[on] // most) if most else 0) for on in days
+    ]
+    return {"cells": cells, "seen": [cell for cell in reversed(cells) if cell["frames"]], "weeks": WEEKS}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta, timezone
 from urllib.parse import urlencode
 
 from flask import request
@@ -168,11 +169,8 @@ def use_reading(frame_id: int, reading_id: int) -> Response:
     own = services()
     reading = readings.by_id(own.database, reading_id)
     if reading is None or reading.frame_id != frame_id:
-        raise Problem(
-            404,
-            "reading_not_found",
-            _("Frame %(frame)s has no reading %(number)s.", frame=frame_id, number=reading_id),
-        )
+        problem = _("Frame %(frame)s has no reading %(number)s.", frame=frame_id, number=reading_id)
+        raise Problem(404, "reading_not_found", problem)
     with own.database.write() as connection:
         readings.make_current(connection, reading_id)
     return templating.redirect_back(f"/frames/{frame_id}")
@@ -181,10 +179,9 @@ def use_reading(frame_id: int, reading_id: int) -> Response:
 @templating.get("/frames/<id:frame_id>/delete")
 def confirm(frame_id: int) -> Response:
     """What deleting this frame takes along; nothing is done yet."""
-    own = services()
-    frame = frames.get(own.database, frame_id)
-    asked = Request(*EVER, frame_ids=(frame.id,))
-    return templating.render("frames/delete.html", "frames/_delete.html", frame=frame, **previewed(asked))
+    frame = frames.get(services().database, frame_id)
+    goes = previewed(Request(*EVER, frame_ids=(frame.id,)))
+    return templating.ask_first("frames/_delete.html", "timeline", _("Delete a frame"), frame=frame, **goes)
 
 
 @templating.post("/frames/<id:frame_id>/delete")
@@ -218,13 +215,11 @@ def _near(database: Database, frame: FrameRow) -> list[FrameRow]:
 def _captured_clock(frame: FrameRow, viewer: Viewer) -> str:
     if frame.utc_offset_min is None:
         return ""
-    minutes = frame.utc_offset_min
-    name = f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
-    if name == preferences.utc_offset(frame.captured_ms, viewer.zone):
+    lived = timezone(timedelta(minutes=frame.utc_offset_min))
+    offset = preferences.utc_offset(frame.captured_ms, lived)
+    if offset == preferences.utc_offset(frame.captured_ms, viewer.zone):
         return ""
-    seconds = frame.captured_ms // 1000 + minutes * 60
-    clock = f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}"
-    return _("%(clock)s at %(offset)s", clock=clock, offset=name)
+    return _("%(clock)s at %(offset)s", clock=formatting.clock_short(frame.captured_ms, lived), offset=offset)
 
 
 def _quote(frame: FrameRow, viewer: Viewer, words: str) -> str:

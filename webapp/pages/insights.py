@@ -18,10 +18,8 @@ from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, personas, records
 from store.chats.records import Anchor
 from store.core import times
-from store.core.database import Database
 from store.core.translation import gettext as _
 from store.frames import frames
-from store.frames.frames import FrameRow
 from store.memory import insights, search
 from store.memory.insights import Insight, InsightFilter
 from webapp.core import formatting, templating
@@ -42,16 +40,14 @@ def show() -> Response:
     """The current insights: ``q`` finds by words and meaning, ``persona`` and a range narrow the list."""
     own, who, args = services(), viewer(), request.args
     q, offset = args.get("q", "").strip()[:1_000], number(args, "offset", 6) or 0
-    chosen = range_of(args, who)
+    chosen, database = range_of(args, who), own.database
     asked = InsightFilter(chosen.start_ms, chosen.end_ms, persona_id=number(args, "persona"))
     if q:
-        found = search.search_insights(
-            own.database, own.embedder.asked(q), asked, limit=LISTED, offset=offset
-        )
+        found = search.search_insights(database, own.embedder.asked(q), asked, limit=LISTED, offset=offset)
         shown, total = found.insights, found.total
     else:
-        shown = insights.list_insights(own.database, asked, LISTED, offset=offset)
-        total = insights.count(own.database, asked)
+        shown = insights.list_insights(database, asked, LISTED, offset=offset)
+        total = insights.count(database, asked)
     return templating.render_page(
         "insights/insights.html",
         422 if chosen.problem else 200,
@@ -59,12 +55,10 @@ def show() -> Response:
         asked=asked,
         range=chosen,
         insights=shown,
-        frames=frames.get_many(
-            own.database, [each.anchor.frame_id for each in shown if each.anchor.frame_id]
-        ),
+        frames=frames.get_many(database, [each.anchor.frame_id for each in shown if each.anchor.frame_id]),
         when=lambda insight: when(insight.anchor, who),
         snippet=_snippet,
-        personas=personas.list_personas(own.database),
+        personas=personas.list_personas(database),
         total=total,
         offset=offset,
         step=LISTED,
@@ -111,17 +105,9 @@ def amend(insight_id: int) -> Response:
     The button ``without_note`` sends the turn without the note.
     """
     who, insight = viewer(), insights.get(services().database, insight_id)
-    voice = _voice()
-    if request.form.get("without_note"):
-        voice["style_note"] = ""
-    question = TurnRequest(
-        message=request.form.get("message", ""),
-        timezone=who.zone_name,
-        now_ms=who.now_ms,
-        chat_id=insight.chat_id,
-        amend=True,
-        **voice,
-    )
+    voice = _voice() | ({"style_note": ""} if request.form.get("without_note") else {})
+    message = request.form.get("message", "")
+    question = TurnRequest(message, who.zone_name, who.now_ms, chat_id=insight.chat_id, amend=True, **voice)
     typed = {"message": question.message, "style_note": request.form.get("style_note", "")}
     return _start_telling(question, lambda refusal: _page(insight, 422, refusal=refusal, **typed), insight)
 
@@ -137,7 +123,7 @@ def restore(insight_id: int) -> Response:
 def confirm(insight_id: int) -> Response:
     """What deleting takes along; nothing is done yet."""
     insight = insights.get(services().database, insight_id)
-    return templating.render("insights/delete.html", "insights/_delete.html", insight=insight)
+    return templating.ask_first("insights/_delete.html", "chat", _("Delete an insight"), insight=insight)
 
 
 @templating.post("/insights/<id:insight_id>/delete")
@@ -162,9 +148,7 @@ def _start_telling(
     made = insights.of_chat(services().database, live.chat_id) if live.is_over else None
     if made is None:
         return templating.redirect_to(f"/chat/{live.chat_id}#t{live.n}")
-    return templating.redirect_to(
-        f"/insights/{made.id}?compare={beside.id}" if beside else f"/insights/{made.id}"
-    )
+    return templating.redirect_to(f"/insights/{made.id}{f'?compare={beside.id}' if beside else ''}")
 
 
 def _anchor(values: Mapping[str, str], who: Viewer) -> Anchor | None:
@@ -221,11 +205,11 @@ def _page(insight: Insight, status: int = 200, **typed: str) -> Response:
 
 def _new(anchor: Anchor | None, who: Viewer, status: int = 200, **typed: str) -> Response:
     """What is about to be told; without an anchor a range has to be chosen first."""
-    own = services()
+    own, frame_id = services(), anchor.frame_id if anchor else None
     context = {
         "anchor": anchor,
         "when": when(anchor, who) if anchor else "",
-        "frame": _frame(own.database, anchor) if anchor else None,
+        "frame": frames.get_many(own.database, [frame_id]).get(frame_id) if frame_id else None,
         "current": insights.current(own.database, anchor) if anchor else None,
         "range": _whole_minutes(range_of(request.values, who)),
     }
@@ -252,14 +236,7 @@ def when(anchor: Anchor, viewer: Viewer) -> str:
 
 
 def _view(own: Services, insight: Insight, viewer: Viewer) -> TurnView:
-    turn = stored_turn(own.database, insight.chat_id, insight.n)
-    return turn_view(own.database, own.media, turn, viewer.now_ms)
-
-
-def _frame(database: Database, anchor: Anchor) -> FrameRow | None:
-    if anchor.frame_id is None:
-        return None
-    return frames.get_many(database, [anchor.frame_id]).get(anchor.frame_id)
+    return turn_view(own, stored_turn(own.database, insight.chat_id, insight.n), viewer.now_ms)
 
 
 def _snippet(insight: Insight) -> str:

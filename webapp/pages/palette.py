@@ -132,11 +132,11 @@ def _time(typed: str, day: times.Day, who: Viewer) -> Iterator[Row]:
     near = None if time.at_ms is None else frames.nearest(services().database, time.at_ms)
     hint = ""
     if time.at_ms is not None and near is not None:
-        shown_until_ms = max(near.ended_ms, near.captured_ms)
-        if not near.captured_ms - _NEAR_MS <= time.at_ms <= shown_until_ms + _NEAR_MS:
-            same_day = who.day_of(near.captured_ms) == who.day_of(time.at_ms)
-            at = (formatting.clock_short if same_day else formatting.moment)(near.captured_ms, who.zone)
-            hint = _("nearest frame %(time)s", time=at)
+        captured_ms, shown_until_ms = near.captured_ms, max(near.ended_ms, near.captured_ms)
+        if not captured_ms - _NEAR_MS <= time.at_ms <= shown_until_ms + _NEAR_MS:
+            same_day = who.day_of(captured_ms) == who.day_of(time.at_ms)
+            clock = formatting.clock_short if same_day else formatting.moment
+            hint = _("nearest frame %(time)s", time=clock(captured_ms, who.zone))
     yield Row(time.words, time.address, "clock", hint)
 
 
@@ -144,13 +144,10 @@ def _moments(day: times.Day, who: Viewer) -> list[Row]:
     """When the longest episodes of a day began."""
     done = episodes.episodes(observations.between(services().database, day.start_ms, day.end_ms, limit=-1))
     longest = sorted(done, key=lambda each: each.active_ms, reverse=True)[:_MOMENTS]
+    begun = [(each.start_ms, each.lead.title) for each in sorted(longest, key=lambda each: each.start_ms)]
     return [
-        Row(
-            f"{formatting.clock_short(each.start_ms, who.zone)}  {each.lead.title}",
-            f"/timeline?at={each.start_ms}",
-            "clock",
-        )
-        for each in sorted(longest, key=lambda each: each.start_ms)
+        Row(f"{formatting.clock_short(at, who.zone)}  {title}", f"/timeline?at={at}", "clock")
+        for at, title in begun
     ]
 
 
@@ -165,6 +162,5 @@ def _pausing(who: Viewer) -> tuple[Row, ...]:
 
 
 def _chat(chat: Chat, who: Viewer) -> Row:
-    return Row(
-        chat.title, f"/chat/{chat.id}", "chat", formatting.date_short(who.day_of(chat.updated_ms).date)
-    )
+    on = formatting.date_short(who.day_of(chat.updated_ms).date)
+    return Row(chat.title, f"/chat/{chat.id}", "chat", on)

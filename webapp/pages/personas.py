@@ -13,15 +13,15 @@ from assistant.core.errors import TurnRefused
 from assistant.core.records import EvidenceItem, TurnRequest
 from assistant.turns.turn import answer
 from store.chats import conversations, personas
-from store.chats.personas import Persona, PersonaInvalid, PersonaText, Version
+from store.chats.personas import Persona, PersonaInvalid, PersonaText
+from store.core.translation import N_
 from store.core.translation import gettext as _
 from store.frames import frames
-from store.frames.activity_intervals import Segment
 from store.timeline import segments
 from webapp.api.questions import turn_services
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
-from webapp.core.formatting import DiffLine, difference
+from webapp.core.formatting import difference
 from webapp.core.parameters import number
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.views import answers
@@ -29,6 +29,7 @@ from webapp.views.answers import Links
 
 _FIELDS = ("name", "description", "system_prompt")
 MOMENTS = 8
+_QUESTION = N_("What was I doing here?")
 _SHORTEST_MS = 30_000
 _DAY_MS = 86_400_000
 
@@ -74,11 +75,7 @@ def new() -> Response:
 def add() -> Response:
     """Keep a new persona."""
     own = services()
-    try:
-        added = personas.create(own.database, _typed(), own.clock())
-    except PersonaInvalid as error:
-        return _page(None, 422, errors=dict(error.errors))
-    return templating.redirect_to(f"/personas/{added.id}?saved=1")
+    return _changed(None, lambda: personas.create(own.database, _typed(), own.clock()).id)
 
 
 @templating.get("/personas/<id:persona_id>")
@@ -97,13 +94,14 @@ def save(persona_id: int) -> Response:
     )
 
 
-def _changed(persona_id: int, change: Callable[[], object]) -> Response:
-    """Make the change and show the persona, or say what is wrong with it."""
+def _changed(persona_id: int | None, change: Callable[[], object]) -> Response:
+    """Make the change and show the persona, a new one by the id that this gives; or say what is wrong."""
     try:
-        change()
+        made = change()
     except PersonaInvalid as error:
-        return _page(personas.get(services().database, persona_id), 422, errors=dict(error.errors))
-    return templating.redirect_to(f"/personas/{persona_id}?saved=1")
+        persona = None if persona_id is None else personas.get(services().database, persona_id)
+        return _page(persona, 422, errors=dict(error.errors))
+    return templating.redirect_to(f"/personas/{made if persona_id is None else persona_id}?saved=1")
 
 
 @templating.post("/personas/preview")
@@ -187,6 +185,7 @@ def _page(
     own = services()
     active = personas.active(own.database)
     versions = personas.versions(own.database, persona.id) if persona else []
+    earlier = next((each for each in versions if each.version == number(request.args, "compare")), None)
     return templating.render_page(
         "personas/personas.html",
         status,
@@ -197,22 +196,14 @@ def _page(
         form=_form(persona),
         errors=errors or {},
         versions=versions,
-        compared=_compared(persona, versions),
+        compared=earlier,
+        difference=difference(earlier.system_prompt, persona.system_prompt) if persona and earlier else (),
         moments=moments(own, viewer()),
         trial=trial,
-        trial_question=_question(),
+        trial_question=_(_QUESTION),
         limits=personas,
         is_saved=request.method == "GET" and request.args.get("saved") == "1",
     )
-
-
-def _compared(persona: Persona | None, versions: list[Version]) -> tuple[Version, list[DiffLine]] | None:
-    """The version that ``?compare=`` names, and how the persona differs from it."""
-    compared = request.args.get("compare", "")
-    earlier = next((version for version in versions if str(version.version) == compared), None)
-    if persona is None or earlier is None:
-        return None
-    return earlier, difference(earlier.system_prompt, persona.system_prompt)
 
 
 def moments(own: Services, viewer: Viewer) -> list[Moment]:
@@ -226,17 +217,15 @@ def moments(own: Services, viewer: Viewer) -> list[Moment]:
         or activity
         or segments.moments(own.database, last.ended_ms - _DAY_MS, last.ended_ms + 1)
     )
-    return [_moment(segment, viewer) for segment in reversed(long_enough[-MOMENTS:])]
-
-
-def _moment(segment: Segment, viewer: Viewer) -> Moment:
-    span = formatting.span(segment.start_ms, segment.end_ms, viewer.zone, viewer.now_ms)
-    end_ms = max(segment.end_ms, segment.start_ms + 1)
-    return Moment(segment.start_ms, end_ms, f"{span} · {formatting.app_name(segment.app_name)}")
-
-
-def _question() -> str:
-    return _("What was I doing here?")
+    return [
+        Moment(
+            each.start_ms,
+            max(each.end_ms, each.start_ms + 1),
+            f"{formatting.span(each.start_ms, each.end_ms, viewer.zone, viewer.now_ms)} · "
+            f"{formatting.app_name(each.app_name)}",
+        )
+        for each in reversed(long_enough[-MOMENTS:])
+    ]
 
 
 def try_out(own: Services, system_prompt: str, moment: Moment, viewer: Viewer) -> Trial:
@@ -244,14 +233,9 @@ def try_out(own: Services, system_prompt: str, moment: Moment, viewer: Viewer) -
     but the record that something was sent.
     """
     question = TurnRequest(
-        _question(),
-        viewer.zone_name,
-        viewer.now_ms,
-        start_ms=moment.start_ms,
-        end_ms=moment.end_ms,
-        mode="evidence",
-        system_prompt=system_prompt,
-    )
+        _(_QUESTION), viewer.zone_name, viewer.now_ms, start_ms=moment.start_ms, end_ms=moment.end_ms,
+        mode="evidence", system_prompt=system_prompt,
+    )  # fmt: skip
     try:
         result = answer(turn_services(own), question)
     except TurnRefused as refusal:

@@ -165,7 +165,7 @@ def _erase_form(values: Mapping[str, str]) -> EraseForm:
     return EraseForm(span, app, problem=problem, asked=asked)
 
 
-def _page(status: int = 200, **changes: object) -> Response:
+def _page(status: int = 200, erase: EraseForm = EraseForm(), **changes: object) -> Response:
     """The page, with what a form was refused with or what came of it in `changes`."""
     own, loaded = services(), loaded_rules()
     mine: tuple[Rule, ...] = () if loaded.unreadable else privacy.own_choices(own.data_dir).rules
@@ -177,7 +177,7 @@ def _page(status: int = 200, **changes: object) -> Response:
         "defaults": loaded.defaults,
         "left_out": left_out_words(own.database, own.data_dir, loaded.rules, own.clock()),
         "unreadable": loaded.unreadable,
-        "day": _day(changes.get("erase")),
+        "day": _day(erase.span.start_ms),
         "receipts": receipts.latest(own.database, _RECEIPTS),
         "answers": partial(hosts.receipts_of, own.database),
         "sent": egress_log.totals_since(own.database, own.clock() - 7 * _DAY_MS),
@@ -186,17 +186,16 @@ def _page(status: int = 200, **changes: object) -> Response:
         "rule": {},
         "errors": {},
         **dict.fromkeys(("counts", "names", "only_front", "receipt", "is_told")),
-        "erase": EraseForm(),
+        "erase": erase,
         "confirmation": _(DELETE),
         "builtin_name": BUILTIN,
     }
     return templating.render_page("privacy/privacy.html", status, **context | changes)
 
 
-def _day(form: object) -> dict[str, Any] | None:
+def _day(asked_ms: int | None) -> dict[str, Any] | None:
     """The band of the day that is asked about, else of the last one with frames; None without any."""
     own, who = services(), viewer()
-    asked_ms = form.span.start_ms if isinstance(form, EraseForm) else None
     newest = frames.nearest(own.database, who.now_ms)
     if newest is None:
         return None

@@ -69,7 +69,10 @@ def save_recording() -> Response:
     names = form.getlist("monitor")
     known = {each.name for each in _monitors(own)}
     if unknown := [name for name in names if name not in known]:
-        errors["monitors"] = _unknown_monitor(unknown[0], sorted(known))
+        near = difflib.get_close_matches(unknown[0], sorted(known), n=1, cutoff=0.0)
+        errors["monitors"] = _(
+            "There is no monitor %(name)s; did you mean %(near)s?", name=unknown[0][:60], near=", ".join(near)
+        )
     elif form.getlist("offered") and not names:
         errors["monitors"] = _("Choose one at least. To record nothing, pause.")
     if errors:
@@ -100,10 +103,8 @@ def _page(
 ) -> Response:
     own = services()
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    amounts, monitors = _amounts(own), _monitors(own)
+    amounts = _amounts(own)
     now = {each.name: each.shown(getattr(own.capture, each.name)) for each in amounts}
-    if names is not None:
-        monitors = [each._replace(is_chosen=each.name in names) for each in monitors]
     return templating.render_page(
         "settings/recording.html",
         status,
@@ -111,7 +112,7 @@ def _page(
         problem=_problem(own),
         worker=process_state.IngestState.read(own.data_dir.spool),
         given=own.settings.capture.given,
-        monitors=monitors,
+        monitors=_monitors(own, names),
         amounts=amounts,
         shown={**now, **(shown or {})},
         errors=errors or {},
@@ -168,19 +169,14 @@ def _chosen_amounts(own: Services) -> tuple[dict[str, Any], dict[str, str], dict
     return values, shown, errors
 
 
-def _monitors(own: Services) -> list[_Monitor]:
-    """Those that are connected, as capture said last, and those that were chosen."""
+def _monitors(own: Services, names: list[str] | None = None) -> list[_Monitor]:
+    """Those that are connected, as capture said last, and those that were chosen; ticked as `names` says."""
     state, chosen = process_state.CaptureState.read(own.data_dir.spool), own.capture.monitors
     connected = () if state is None else state.connected
     return [
-        _Monitor(name, not chosen or name in chosen, name in connected)
+        _Monitor(name, (not chosen or name in chosen) if names is None else name in names, name in connected)
         for name in dict.fromkeys((*connected, *chosen))
     ]
-
-
-def _unknown_monitor(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-    return _("There is no monitor %(name)s; did you mean %(near)s?", name=name[:60], near=", ".join(near))
 
 
 def _languages(own: Services) -> list[_Language]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import fields
 from importlib.metadata import metadata, version
 from pathlib import Path
@@ -99,11 +99,9 @@ def save() -> Response:
         raise Problem(422, "invalid_timezone", _("The time zone is not known."), errors=(error,))
     response = templating.redirect_to(_next(form.get("next", "")) or "/settings/display?saved=1")
     _keep(response, ZONE_COOKIE, zone)
-    _keep(response, THEME_COOKIE, form.get("theme", "") if form.get("theme") in ("light", "dark") else "")
-    day_start = form.get("day_start", "0")
-    _keep(response, DAY_START_COOKIE, day_start if day_start in ("1", "2", "3", "4", "5", "6") else "")
-    chosen = form.get("language", "")
-    _keep(response, LANGUAGE_COOKIE, chosen if chosen in LANGUAGES else "")
+    _keep(response, THEME_COOKIE, form.get("theme"), ("light", "dark"))
+    _keep(response, DAY_START_COOKIE, form.get("day_start"), "123456")
+    _keep(response, LANGUAGE_COOKIE, form.get("language"), LANGUAGES)
     _keep(response, KEYS_COOKIE, "" if form.get("single_keys") == "on" else "off")
     return response
 
@@ -111,13 +109,14 @@ def save() -> Response:
 @templating.post("/settings/theme")
 def save_theme() -> Response:
     """Keep the theme alone, and go back to where it was chosen."""
-    response, theme = templating.redirect_back("/settings/display"), request.form.get("theme", "")
-    _keep(response, THEME_COOKIE, theme if theme in ("light", "dark") else "")
+    response = templating.redirect_back("/settings/display")
+    _keep(response, THEME_COOKIE, request.form.get("theme"), ("light", "dark"))
     return response
 
 
-def _keep(response: Response, name: str, value: str) -> None:
-    if value:
+def _keep(response: Response, name: str, value: str | None, known: Container[str] | None = None) -> None:
+    """A cookie, or none for nothing and for what is not `known`."""
+    if value and (known is None or value in known):
         response.set_cookie(name, value, max_age=_YEAR_S, samesite="Strict", secure=request.is_secure)
     else:
         response.delete_cookie(name, samesite="Strict")
@@ -219,6 +218,10 @@ def _storage(
 
 def _parts(own: Services) -> list[tuple[str, int, str, str]]:
     """(name, bytes, how many, colour) of what the home folder holds; backups share its pictures."""
+
+    def bytes_of(files: list[Path]) -> int:
+        return sum(file.stat().st_size for file in files if file.exists())
+
     name = own.data_dir.database.name
     copies = [path / name for path, __ in backup.listed(own.data_dir)]
     files = [own.data_dir.home / f"{name}{end}" for end in ("", "-wal")]
@@ -228,12 +231,8 @@ def _parts(own: Services) -> list[tuple[str, int, str, str]]:
     read = _("%(frames)s read", frames=formatting.count(stats.frames_read, "frame"))
     return [
         (_("Pictures"), retention.media_bytes(own.database), formatting.count(stats.frames, "frame"), "c8"),
-        (_("Text, index, chats"), _bytes_of(files), read, "c5"),
-        (_("Backups"), _bytes_of(copies), formatting.count(len(copies), "copy", "copies"), "c10"),
+        (_("Text, index, chats"), bytes_of(files), read, "c5"),
+        (_("Backups"), bytes_of(copies), formatting.count(len(copies), "copy", "copies"), "c10"),
         (_("Waiting"), waiting_bytes, formatting.count(waiting, "capture"), "c2"),
         (_("Attached files"), attached_bytes, formatting.count(attached, "file"), "c0"),
     ]
-
-
-def _bytes_of(files: list[Path]) -> int:
-    return sum(file.stat().st_size for file in files if file.exists())

@@ -34,7 +34,7 @@ def show() -> Response:
     bars = _bars(own, viewer().now_ms)
     return templating.render(
         "status/status.html",
-        "status/facts.html",
+        "status/_facts.html",
         status=checked.status,
         checked_ms=checked.checked_ms,
         parts=sorted(checked.parts, key=lambda part: _ORDER.index(part.verdict)),
@@ -77,7 +77,7 @@ def _states() -> dict[str, tuple[str, str, str]]:
 @templating.get("/status/light")
 def light() -> Response:
     """The recording indicator alone."""
-    return templating.render_page("shell/light.html", light=recording_indicator(services()))
+    return templating.render_page("shell/_light.html", light=recording_indicator(services()))
 
 
 @templating.get("/status/now")
@@ -87,24 +87,21 @@ def now() -> Response:
     state = process_state.CaptureState.read(own.data_dir.spool)
     waiting, ahead = readings.count_pending(own.database), health.growth(own)
     frames = formatting.count(waiting, "frame")
-    reading = _("%(frames)s to read", frames=frames) if waiting else _("up to date")
     monitors = formatting.count(len(state.monitors), "monitor") if state and state.monitors else ""
-    room = (
-        _("%(time)s left", time=formatting.months(ahead.months)) if ahead else health.storage_part(own).value
-    )
-    address = request.args.get("next", "")
-    indicator = recording_indicator(own)
+    address, indicator = request.args.get("next", ""), recording_indicator(own)
     rules = load_rules(own.data_dir, own.settings.privacy).rules
     is_sample = sample_week.is_sample(own.data_dir)
     left_out = "" if is_sample else left_out_words(own.database, own.data_dir, rules, own.clock())
+    lines = [
+        ("play", indicator.word, monitors),
+        ("text", _("Reading"), _("%(frames)s to read", frames=frames) if waiting else _("up to date")),
+        ("disk", _("Storage"), _("%(time)s left", time=formatting.months(ahead.months))
+         if ahead else health.storage_part(own).value),
+    ]  # fmt: skip
     return templating.render_page(
         "status/now.html",
         notes=list(filter(None, [indicator.detail, left_out])),
-        lines=[
-            ("play", indicator.word, monitors),
-            ("text", _("Reading"), reading),
-            ("disk", _("Storage"), room),
-        ],
+        lines=lines,
         pause=process_state.read_pause(own.data_dir.spool, own.clock()),
         is_sample=is_sample,
         back=address if templating.is_local(address) else "/status",

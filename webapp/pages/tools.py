@@ -128,7 +128,7 @@ def change(name: str) -> Response:
     if not templating.wants_fragment():
         return templating.redirect_to(f"/settings/tools#{name}")
     view = next(view for view in tool_views(own) if view.tool.name == name)
-    return templating.render_page("tools/tool.html", view=view, mode_words=MODE_WORDS)
+    return templating.render_page("tools/_tool.html", view=view, mode_words=MODE_WORDS)
 
 
 @templating.post("/settings/tools/rules/<id:rule_id>/revoke")
@@ -166,18 +166,11 @@ def _reaches(tool: Tool, settings: ToolsSettings, models: ChatModels) -> str:
     if tool.risk == "files":
         names = ", ".join(settings.read_file_roots)
         return _("%(what)s: %(names)s", what=_(tool.reaches), names=names)
-    if tool.name == "describe_frame" and (seeing := _seeing(models)):
-        return _("%(what)s: %(names)s", what=_(tool.reaches), names=", ".join(seeing))
+    seeing = [info for info in models.describe() if info.supports_vision]
+    if tool.name == "describe_frame" and seeing:
+        names = ", ".join(_("%(model)s (%(where)s)", model=info.name, where=info.where) for info in seeing)
+        return _("%(what)s: %(names)s", what=_(tool.reaches), names=names)
     return _(tool.reaches)
-
-
-def _seeing(models: ChatModels) -> list[str]:
-    """Models that take pictures, with where they are."""
-    return [
-        _("%(model)s (%(where)s)", model=info.name, where=info.where)
-        for info in models.describe()
-        if info.supports_vision
-    ]
 
 
 def _kind(schema: Mapping[str, Any]) -> str:

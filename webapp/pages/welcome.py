@@ -96,7 +96,7 @@ def row(key: str) -> Response:
     if key not in _ROWS:
         raise NotFound
     found = _found(services()) if key == "model" else _ROWS[key](services(), viewer())
-    return templating.render_page("welcome/row.html", row=found)
+    return templating.render_page("welcome/_row.html", row=found)
 
 
 @templating.post("/welcome/model")
@@ -124,7 +124,7 @@ def sample() -> Response:
 
 @templating.get("/welcome/sample")
 def sample_state() -> Response:
-    return templating.render_page("welcome/sample.html", sample=_sample())
+    return templating.render_page("welcome/_sample.html", sample=_sample())
 
 
 def _sample() -> SampleWeek:
@@ -142,10 +142,8 @@ def _recording(own: Services, viewer: Viewer) -> Row:
         monitors = formatting.count(len(state.monitors), "monitor")
         if newest is None:
             return Row("recording", "working", name, f"{monitors} · {_('waiting for the first frame')}")
-        at = formatting.clock(newest.captured_ms, viewer.zone)
-        return Row(
-            "recording", "ok", name, f"{monitors} · {_('newest frame at %(time)s', time=at)}", frame=newest
-        )
+        told = _("newest frame at %(time)s", time=formatting.clock(newest.captured_ms, viewer.zone))
+        return Row("recording", "ok", name, f"{monitors} · {told}", frame=newest)
     check = doctor.check_capture(own.data_dir)  # a display that nobody looks at is not missed
     kind = "working" if check.verdict == "OK" else _OF_VERDICT[check.verdict]
     return Row("recording", kind, name, formatting.sentence(check.sentence), check.action, newest)
@@ -178,10 +176,7 @@ def excluded(own: Services, viewer: Viewer) -> Row:
         return Row("excluded", "danger", name, formatting.sentence(rules.unreadable), stop)
     own_rules = privacy.own_choices(own.data_dir).rules
     of_app = {rule.app: (words_of(rule), n) for n, rule in enumerate(own_rules) if rule.app}
-    seen = [
-        *of_app,
-        *(app for app in apps.used_lately(own.database, viewer.now_ms, _APPS) if app not in of_app),
-    ]
+    seen = dict.fromkeys([*of_app, *apps.used_lately(own.database, viewer.now_ms, _APPS)])
     chips = tuple((app, *of_app.get(app, ("", -1))) for app in seen)
     kind, sentence = "ok", _("Private windows and password managers")
     if not rules.defaults:
@@ -196,20 +191,16 @@ def _model(own: Services, viewer: Viewer) -> Row:
     """Which model answers. Nothing is asked for this."""
     endpoint = own.chat_models.endpoint(own.chat_models.default)
     if not endpoint.is_extractive:
-        where = (
-            _("on this computer")
-            if endpoint.is_local
-            else _("excerpts of your screen go to %(host)s", host=endpoint.host)
-        )
+        away = _("excerpts of your screen go to %(host)s", host=endpoint.host)
+        where = _("on this computer") if endpoint.is_local else away
         return Row("model", "ok", _("Answers"), f"{endpoint.name} · {where}")
     check = doctor.check_model(own.chat_models)
     if check.verdict != "--":
         sentence = formatting.sentence(check.sentence)
         return Row("model", _OF_VERDICT[check.verdict], _("Answers"), sentence, check.action)
     if preferences.get_preference(own.database, _NO_MODEL, False):
-        return Row(
-            "model", "plain", _("Answers without a model"), _("They are quoted and counted from your frames")
-        )
+        told = _("They are quoted and counted from your frames")
+        return Row("model", "plain", _("Answers without a model"), told)
     return Row("model", "working", _("Answers"), _("Looking for a model on this computer"))
 
 

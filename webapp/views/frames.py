@@ -136,24 +136,16 @@ class HitBox:
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
-    """What an answer says about this frame."""
-
-    chat_id: int
-    turn_id: int
-    n: int
-    item: EvidenceItem
-    question: str
-
-
-@dataclass(frozen=True, slots=True)
 class FrameHighlights:
-    """The marks of one frame. `lost` says that the address names a citation that is not there."""
+    """The marks of one frame. `cited` is what an answer, `turn`, says about it; `lost` says that the address
+    names a citation that is not there.
+    """
 
     wanted: HighlightRequest
     hits: tuple[HitBox, ...]
     spans: tuple[tuple[int, int], ...]  # of every hit in the text
-    citation: Citation | None
+    cited: EvidenceItem | None
+    turn: TurnResult | None
     lost: bool
 
     @property
@@ -163,20 +155,20 @@ class FrameHighlights:
     @property
     def boxes(self) -> tuple[Box, ...]:
         """The boxes that matter most: the cited words, else the current hit."""
-        if self.citation:
-            return self.citation.item.boxes
+        if self.cited:
+            return self.cited.boxes
         return self.current.boxes if self.current else ()
 
     @property
     def words(self) -> str:
         """The words in those boxes, for a citation that is copied."""
-        if self.citation:
-            return self.citation.item.quote
+        if self.cited:
+            return self.cited.quote
         return self.current.words if self.current else ""
 
     @property
     def is_approximate(self) -> bool:
-        return self.current is not None and not self.citation and self.current.is_approximate
+        return self.current is not None and not self.cited and self.current.is_approximate
 
 
 NO_HIGHLIGHTS = HighlightRequest()
@@ -196,14 +188,9 @@ def frame_highlights(
 ) -> FrameHighlights:
     """The marks that an address asks for on a frame."""
     hits, hit_spans = _hits(reading, frame, wanted.q, wanted.hit)
-    citation = _citation(database, frame, wanted.cite)
-    return FrameHighlights(
-        wanted=wanted,
-        hits=hits,
-        spans=tuple(hit_spans),
-        citation=citation,
-        lost=bool(wanted.cite) and citation is None,
-    )
+    cited, turn = _cited(database, frame, wanted.cite)
+    is_lost = bool(wanted.cite) and cited is None
+    return FrameHighlights(wanted, hits, tuple(hit_spans), cited, turn, lost=is_lost)
 
 
 def lines_of(reading: Reading | None) -> list[Line]:
@@ -253,15 +240,15 @@ def _surroundings(text: str, start: int, end: int) -> str:
     return text[left:right].strip()
 
 
-def _citation(database: Database, frame: FrameRow, cite: str) -> Citation | None:
-    """The citation ``chat.turn.number``, when it exists and names this very frame."""
+def _cited(database: Database, frame: FrameRow, cite: str) -> tuple[EvidenceItem | None, TurnResult | None]:
+    """The citation ``chat.turn.number`` with its turn, when it exists and names this very frame."""
     parts = cite.split(".")
     if len(parts) != 3 or not all(part.isdecimal() and len(part) < 16 for part in parts):
-        return None
+        return None, None
     chat_id, turn_id, n = map(int, parts)
     try:
         turn: TurnResult = stored_turn(database, chat_id, turn_id)
     except UnknownChat:
-        return None
-    item = next((item for item in turn.evidence if item.n == n and item.frame_id == frame.id), None)
-    return Citation(chat_id, turn_id, n, item, turn.question) if item else None
+        return None, None
+    item = next((item for item in turn.evidence if (item.n, item.frame_id) == (n, frame.id)), None)
+    return item, turn if item else None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -33,13 +34,13 @@ from store.core import preferences
 from store.core.database import Database
 from store.core.translation import N_
 from store.core.translation import gettext as _
-from store.frames.media import Media
 from store.memory import context_packs, insights
 from store.memory.context_packs import Told
 from store.memory.insights import Insight
 from store.sources import proposals
 from store.sources.proposals import Remembered
 from webapp.core import formatting
+from webapp.core.services import Services
 from webapp.views import answers
 from webapp.views.answers import AnswerPart, Links
 from webapp.views.evidence import CallGroup, EvidenceCard, call_rounds, evidence_cards, is_retryable
@@ -56,15 +57,6 @@ _FALLBACKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SearchAttempt:
-    """One search of the turn; `address` repeats it."""
-
-    words: str
-    found: str
-    address: str
-
-
 def _other_ranges(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterator[tuple[int, int, str]]:
     """What else the words of the question may mean: (start_ms, end_ms, label)."""
     asked = formatting.span(turn.start_ms, turn.end_ms, zone, now_ms)
@@ -75,7 +67,8 @@ def _other_ranges(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterator[tup
         yield start, end, f"{label}{offset}"
 
 
-def _search_attempt(query: Query) -> SearchAttempt:
+def _search_attempt(query: Query) -> tuple[str, str, str]:
+    """(its words, what it found, the address that repeats it) of a search of the turn."""
     filters = query.filters
     values = {
         "q": query.text,
@@ -91,66 +84,41 @@ def _search_attempt(query: Query) -> SearchAttempt:
     if not query.is_exact:
         count = _("at least %(frames)s", frames=count)
     if not query.text:
-        return SearchAttempt(_("The range, evenly"), count, address)
+        return _("The range, evenly"), count, address
     if query.fallback:
         why = _(_FALLBACKS.get(query.fallback, query.fallback.replace("_", " ")))
         count = _("%(frames)s, by words alone: %(why)s", frames=count, why=why)
-    return SearchAttempt(f"“{query.text}”", count, address)
+    return f"“{query.text}”", count, address
 
 
 FIRST_CARDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One round: what the model said, unchecked, and what it then looked up."""
-
-    n: int
-    lines: tuple[str, ...]  # of what it said, each with its end
-    groups: tuple[CallGroup, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """`seq` is the number of the last event this holds: who follows the turn goes on after it."""
-
-    seq: int
-    message: str
-    steps: tuple[Step, ...]
-    cards: tuple[EvidenceCard, ...]
-    found: int
-
-
-def progress(
-    database: Database,
-    media: Media,
+def _progress(
+    own: Services,
     turn: TurnResult,
     events: Sequence[TurnEvent],
     rounds: Mapping[int, tuple[CallGroup, ...]],
     now_ms: int,
-) -> Progress:
-    """How far a running turn is. One that does not run in this process has its calls only."""
+) -> dict[str, Any]:
+    """How far a running turn is. One that does not run in this process has its calls only.
+
+    Each of `steps` is (number, lines of what the model said, unchecked, what it then looked up).
+    """
     evidence = next((event.evidence for event in events if isinstance(event, EvidenceEvent)), ())
     messages = [event.message for event in events if isinstance(event, StatusEvent | ShortenedEvent)]
-    is_writing = bool(events) and isinstance(events[-1], DeltaEvent)
+    if events and isinstance(events[-1], DeltaEvent):
+        messages.append(_("Writing a draft. It is checked when it is complete."))
     deltas = [event for event in events if isinstance(event, DeltaEvent)]
     said = {n: "".join(e.text for e in part) for n, part in groupby(deltas, key=lambda e: e.part)}
-    return Progress(
-        seq=len(events),
-        message=_("Writing a draft. It is checked when it is complete.")
-        if is_writing
-        else messages[-1]
-        if messages
-        else "",
-        steps=tuple(Step(n, _lines(said.get(n, "")), rounds.get(n, ())) for n in sorted({*said, *rounds})),
-        cards=tuple(evidence_cards(database, media, turn, evidence[:FIRST_CARDS], {}, now_ms)),
+    # As the page puts lines down, too: each a block of its own, so that only the last is laid out anew.
+    lines = {n: re.findall(r"[^\n]*\n|[^\n]+", text) for n, text in said.items()}
+    return dict(
+        message=messages[-1] if messages else "",
+        steps=[(n, lines.get(n, ()), rounds.get(n, ())) for n in sorted({*said, *rounds})],
+        cards=[*evidence_cards(own.database, own.media, turn, evidence[:FIRST_CARDS], {}, now_ms)],
         found=len(evidence),
     )
-
-
-def _lines(text: str) -> tuple[str, ...]:
-    """As a page puts them down, too: each a block of its own, so that only the last is laid out anew."""
-    return tuple(re.findall(r"[^\n]*\n|[^\n]+", text))
 
 
 MAX_RETRIEVED = 72
@@ -166,14 +134,14 @@ class TurnView:
     retrieved: tuple[EvidenceCard, ...]
     way: str  # which way the answer went, in one line
     statements: tuple[Statement, ...]  # what was looked at, and what could not be
-    searches: tuple[SearchAttempt, ...]
+    searches: tuple[tuple[str, str, str], ...]  # (words, found, address)
     other_ranges: tuple[tuple[int, int, str], ...]
     disputed: tuple[int, ...]  # ids of the frames that the person marked as wrong
     opening: str  # what has to be said before the answer, '' when nothing
     scope: str  # what the question was taken to be about
     spoken: TurnPersona = NOBODY
     groups: tuple[CallGroup, ...] = ()  # of tool calls
-    progress: Progress | None = None
+    progress: dict[str, Any] | None = None
     heard: int | None = None  # number of the last event in it while more may come
     insight: Insight | None = None  # that this turn told
     checking: str = ""  # that a model reads the answer again, while it does
@@ -223,12 +191,7 @@ class TurnView:
 
 
 def turn_view(
-    database: Database,
-    media: Media,
-    turn: TurnResult,
-    now_ms: int,
-    *,
-    events: Sequence[TurnEvent] | None = None,
+    own: Services, turn: TurnResult, now_ms: int, events: Sequence[TurnEvent] | None = None
 ) -> TurnView:
     """The turn, with the pictures that are still there and what was said about its sources.
 
@@ -236,25 +199,25 @@ def turn_view(
     whoever follows the turn goes on after them, so what the page shows may be newer than they are, but
     never older.
     """
+    database = own.database
     zone = ZoneInfo(turn.timezone)
     reports = {report.n: report for report in reported(database, turn) if report.verdict == "wrong"}
-    cards = [*evidence_cards(database, media, turn, turn.evidence, reports, now_ms)]
+    cards = [*evidence_cards(database, own.media, turn, turn.evidence, reports, now_ms)]
     cited = {card.item.n: card for card in cards if card.item.n is not None}
     rounds = call_rounds(database, turn.chat_id, turn.turn_id)
     groups = tuple(group for of_round in rounds.values() for group in of_round)
     calls = [call for group in groups for call in group.calls]
     told = _told(database, turn)
+    way = coverage.way(turn, own_language()) or _("What was looked at")
     told_of = coverage.told(own_language(), chats=len(told.chats), facts=len(told.facts))
     is_running = turn.status == "running"
-    running = progress(database, media, turn, events or (), rounds, now_ms) if is_running else None
+    running = _progress(own, turn, events or (), rounds, now_ms) if is_running else None
     return TurnView(
         turn=turn,
         answer=answers.parts(turn, _links(turn, cited), cited),
         cited=cited,
         retrieved=tuple(card for card in cards if card.item.n is None)[:MAX_RETRIEVED],
-        way=" · ".join(
-            filter(None, (coverage.way(turn, own_language()) or _("What was looked at"), told_of))
-        ),
+        way=" · ".join(filter(None, (way, told_of))),
         statements=coverage.statements(turn.coverage, zone, own_language()),
         searches=tuple(_search_attempt(query) for query in turn.coverage.queries),
         other_ranges=tuple(_other_ranges(turn, zone, now_ms)),
@@ -269,7 +232,7 @@ def turn_view(
         groups=groups,
         progress=running,
         checking=_checking(turn, events or ()),
-        heard=running.seq if running else len(events) if events is not None else None,
+        heard=None if events is None and not running else len(events or ()),
     )
 
 

@@ -8,40 +8,39 @@ const KEY = 'chat-session'
 export async function open(form) {
   if (form.dataset.session) return
   form.dataset.session = 'opening'
-  const answer = await send(form, '', { chat: form.dataset.chat, session: sessionStorage.getItem(KEY) ?? '' })
-  if (!answer?.ok) {
+  const before = sessionStorage.getItem(KEY)
+  const opened = await send(form, 'new', { chat_id: +form.dataset.chat || null, previous_session_id: before })
+  if (!opened) {
     delete form.dataset.session // who writes again tries again
     return
   }
-  const { session, every_s: everyS } = await answer.json()
+  const session = opened.session_id
   sessionStorage.setItem(KEY, session)
   form.elements.session_id.value = session
-  live(form, session, everyS * 1000)
+  live(form, session)
   if ('verbose' in form.dataset) tell(session)
   form.dataset.session = session
 }
 
-function live(form, session, everyMs) {
-  const say = what => send(form, `/${session}/${what}`)
-  const timer = setInterval(beat, everyMs)
+function live(form, session) {
+  const say = (what, more) => send(form, what, { session_id: session, ...more })
+  const timer = setInterval(beat, form.dataset.heartbeatS * 1000)
   document.addEventListener('visibilitychange', look)
   addEventListener('pagehide', leave)
   addEventListener('pageshow', back)
 
   async function beat() {
     if (!form.isConnected) leave()
-    else if ((await say('seen'))?.status === 409) again()
+    else if ((await say('heartbeat'))?.state === 'closed') again()
   }
 
   function look() {
-    say(document.hidden ? 'hidden' : 'shown')
+    say('visibility', { visible: !document.hidden })
   }
 
-  // Nothing else is sent for certain from a page that goes. It cannot carry headers: the token
-  // travels in the form.
   function leave() {
     stop()
-    navigator.sendBeacon(`/chat/windows/${session}/closed`, filled(form, {}))
+    say('close')
   }
 
   // The browser kept the page; its session was closed when it was left.
@@ -63,13 +62,10 @@ function live(form, session, everyMs) {
   }
 }
 
-function send(form, path, values = {}) {
-  return fetch(`/chat/windows${path}`, { method: 'POST', body: filled(form, values) }).catch(() => null)
-}
-
-function filled(form, values) {
-  const data = new FormData()
-  data.set('csrf_token', form.elements.csrf_token.value)
-  for (const [name, value] of Object.entries(values)) data.set(name, value)
-  return data
+// What the API answers, null where it does not; also sent from a page that goes.
+async function send(form, what, body) {
+  const headers = { 'Content-Type': 'application/json', 'X-CSRF-Token': form.elements.csrf_token.value }
+  const given = { method: 'POST', keepalive: true, headers, body: JSON.stringify(body) }
+  const answer = await fetch(`/api/v1/chat/${what}`, given).catch(() => null)
+  return answer?.ok ? answer.json() : null
 }

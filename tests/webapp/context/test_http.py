@@ -216,7 +216,7 @@ def test_the_pages_window_is_the_one_its_script_opened(
     app: Flask, browser: Actor, own: Services, now: Clock
 ) -> None:
     form = {"csrf_token": csrf_of(app, browser)}
-    session = browser.post("/chat/windows", data=form).get_json()["session"]
+    session = _opened(browser, form["csrf_token"])
     asking = {**form, "message": "Is the retention final?", "tz": "UTC", "session_id": session}
     assert browser.post("/chat", data=asking).status_code == 303
     assert chat_sessions.user_turns(own.database, int(session)) == ["Is the retention final?"]
@@ -233,15 +233,22 @@ def test_a_question_that_was_quicker_than_the_script_is_of_its_window(
     chat_id = ask_page(app, browser, "Is the retention final?")
     asked_in = chat_sessions.latest_of_chat(own.database, chat_id)
     assert asked_in is not None
-    form = {"csrf_token": csrf_of(app, browser), "chat": str(chat_id)}
-    before = browser.post("/chat/windows", data={"csrf_token": form["csrf_token"]}).get_json()["session"]
-    opened = browser.post("/chat/windows", data={**form, "session": before}).get_json()["session"]
+    csrf = csrf_of(app, browser)
+    before = _opened(browser, csrf)
+    opened = _opened(browser, csrf, chat_id=chat_id, previous_session_id=before)
     assert int(opened) == asked_in.id
     gone = chat_sessions.get(own.database, int(before))
     assert gone is not None and gone.state == "closed"
-    assert int(browser.post("/chat/windows", data=form).get_json()["session"]) != asked_in.id
+    assert int(_opened(browser, csrf, chat_id=chat_id)) != asked_in.id
     # After a reload it goes on as any other.
-    assert browser.post("/chat/windows", data={**form, "session": opened}).get_json()["session"] == opened
+    assert _opened(browser, csrf, chat_id=chat_id, previous_session_id=opened) == opened
+
+
+def _opened(browser: Actor, csrf: str, **window: object) -> str:
+    """The session that a page opens for its window."""
+    answer = browser.post("/api/v1/chat/new", json=window, headers={"X-CSRF-Token": csrf})
+    session_id: str = answer.get_json()["session_id"]
+    return session_id
 
 
 # -- what is logged -----------------------------------------------------------------------------------

@@ -125,28 +125,29 @@ def test_a_window_that_comes_back_too_late_begins_anew(
     assert session_closing.open_window(context, session.chat_id, session_id) != session_id
 
 
-def test_the_page_tells_of_its_window_by_forms(app: Flask, browser: Actor, context: ContextServices) -> None:
-    """A beacon can carry no header: the token travels in the form, and another site has none."""
-    form = {"csrf_token": csrf_of(app, browser)}
-    opened = browser.post("/chat/windows", data=form).get_json()
-    session = int(opened["session"])
-    assert opened["every_s"] == 30
-    for what in ("seen", "hidden", "shown"):
-        assert browser.post(f"/chat/windows/{session}/{what}", data=form).status_code == 204
-    assert browser.post(f"/chat/windows/{session}/closed", data={}).status_code == 403
-    elsewhere = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
-    foreign = browser.post(f"/chat/windows/{session}/closed", data=form, headers=elsewhere)
-    assert foreign.status_code == 403
-    assert _state(context, session)[0] == "open"
-    assert browser.post(f"/chat/windows/{session}/closed", data=form).status_code == 204
-    assert _state(context, session)[0] == "closed"
-    assert browser.post(f"/chat/windows/{session}/seen", data=form).status_code == 409
-    assert browser.post(f"/chat/windows/{session}/opened", data=form).status_code == 404
+def test_the_page_tells_of_its_window(app: Flask, browser: Actor, context: ContextServices) -> None:
+    """With the token of its form, which another site has not."""
+    token = {"X-CSRF-Token": csrf_of(app, browser)}
+    opened = browser.post(f"{API}/new", json={}, headers=token).get_json()
+    window = {"session_id": opened["session_id"]}
+    seen, hidden, shown = (
+        ("heartbeat", {}),
+        ("visibility", {"visible": False}),
+        ("visibility", {"visible": True}),
+    )
+    for what, more in (seen, hidden, shown):
+        answer = browser.post(f"{API}/{what}", json={**window, **more}, headers=token)
+        assert (answer.status_code, answer.get_json()["state"]) == (200, "open")
+    assert browser.post(f"{API}/close", json=window).status_code == 403
+    elsewhere = {**token, "Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
+    assert browser.post(f"{API}/close", json=window, headers=elsewhere).status_code == 403
+    assert _state(context, int(window["session_id"]))[0] == "open"
+    assert browser.post(f"{API}/close", json=window, headers=token).get_json()["state"] == "closed"
+    assert browser.post(f"{API}/heartbeat", json=window, headers=token).get_json()["state"] == "closed"
 
 
 def test_a_stranger_has_no_window(stranger: Actor) -> None:
     assert stranger.post(f"{API}/new").status_code == 401
-    assert stranger.post("/chat/windows").status_code == 401
 
 
 def test_life_and_sizes_are_kept(past: Past, context: ContextServices) -> None:

@@ -246,8 +246,8 @@ def test_an_episode_is_headed_by_what_was_open_and_never_by_a_line_of_it(
             start_ms=NOON_MS + n * HOUR_MS, active_ms=60_000,
         )  # fmt: skip
     html = page(browser, f"{FRIDAY}?tz=UTC")
-    assert re.findall(r'class="head">(.*?)</span>', html) == ["<strong>Code</strong>"] * 2
-    assert html.count(f'<span class="line">“{order}”</span>') == 2
+    assert re.findall(r'class="head clamp">(.*?)</span>', html) == ["<strong>Code</strong>"] * 2
+    assert html.count(f'<span class="line cut">“{order}”</span>') == 2
 
 
 def test_screen_text_is_only_text(browser: Actor, database: Database, data_dir: DataDir) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import apsw
 from flask import Response as FlaskResponse
-from flask import jsonify, redirect, render_template, request
+from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing
@@ -19,7 +19,6 @@ from store.chats.records import Chat
 from store.core.errors import NotFound
 from store.core.translation import gettext as _
 from store.frames import frames
-from store.memory import chat_sessions
 from webapp.api import chats, event_stream
 from webapp.api.event_stream import PageEvent
 from webapp.api.questions import turn_services
@@ -111,7 +110,8 @@ def stop(chat_id: int, n: int) -> Response:
 @templating.get("/chat/<id:chat_id>/delete")
 def confirm(chat_id: int) -> Response:
     """What deleting a chat takes along; nothing is done yet."""
-    return templating.render("chat/delete.html", "chat/_delete.html", chat=chat_or_404(chat_id))
+    chat = chat_or_404(chat_id)
+    return templating.ask_first("chat/_delete.html", "chat", _("Delete a chat"), chat=chat)
 
 
 @templating.post("/chat/<id:chat_id>/delete")
@@ -173,10 +173,8 @@ def _turn_event(chat_id: int, n: int) -> PageEvent:
 
 def _turn_view(chat_id: int, n: int) -> TurnView:
     """A turn as it is now. Raises 404."""
-    own = services()
-    events = own.turns.so_far(chat_id, n)
-    stored = stored_turn_or_404(chat_id, n)
-    return turn_view(own.database, own.media, stored, viewer().now_ms, events=events)
+    events = services().turns.so_far(chat_id, n)
+    return turn_view(services(), stored_turn_or_404(chat_id, n), viewer().now_ms, events)
 
 
 def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
@@ -240,7 +238,7 @@ def refused_page(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Respon
     if not templating.wants_fragment():
         return _page(chat, composer, who, 422)
     drawn = page(services(), chat, composer, who)
-    response = templating.render_page("chat/composer.html", 422, page={**drawn, "turns": ()})
+    response = templating.render_page("chat/_composer.html", 422, page={**drawn, "turns": ()})
     response.headers["HX-Retarget"] = "#composer"
     response.headers["HX-Reswap"] = "outerHTML"
     return response
@@ -253,35 +251,6 @@ def show_chats() -> Response:
         services().database, viewer(), request.args.get("q", ""), request.args.get("before", "")
     )
     return templating.render("chat/list.html", "chat/_chat_list.html", chats=chats, current=None)
-
-
-# What a chat page says of its window comes as forms: a page that is left can send its token in nothing else.
-
-
-@templating.post("/chat/windows")
-def open_window() -> FlaskResponse:
-    """A session for this window: the one in ``session`` goes on after a reload of the same ``chat``."""
-    own = services()
-    try:
-        session_id = session_closing.open_window(
-            own.context, number(request.form, "chat"), number(request.form, "session")
-        )
-    except apsw.ConstraintError as error:
-        raise NotFound("chat", number(request.form, "chat")) from error
-    return jsonify(session=str(session_id), every_s=own.context.pace.heartbeat_s)
-
-
-@templating.post("/chat/windows/<id:session_id>/<any(seen, shown, hidden, closed):what>")
-def window_event(session_id: int, what: str) -> FlaskResponse:
-    """The window is still there, came to the front, went behind, or is left. 409 where it is closed."""
-    own = services()
-    if what == "closed":
-        session_closing.close(own.context, session_id, "window")
-        return FlaskResponse(status=204)
-    is_visible = None if what == "seen" else what == "shown"
-    if not chat_sessions.heartbeat(own.database, session_id, own.clock(), is_visible):
-        raise Problem(409, "session_closed", _("This window was taken for closed."))
-    return FlaskResponse(status=204)
 
 
 @templating.post("/chat/draft", defaults={"chat_id": None})

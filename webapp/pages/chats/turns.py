@@ -58,8 +58,7 @@ def report(chat_id: int, n: int, source: int) -> Response:
     turn = stored_turn_or_404(chat_id, n)
     if not templating.wants_fragment():
         return templating.redirect_to(f"/chat/{chat_id}#t{n}e{source}")
-    view = turn_view(own.database, own.media, turn, viewer().now_ms)
-    return templating.render_page("chat/turn.html", view=view)
+    return templating.render_page("chat/turn.html", view=turn_view(own, turn, viewer().now_ms))
 
 
 @templating.get("/chat/<id:chat_id>/turns/<id:n>/copy")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from flask import request
 from werkzeug.wrappers import Response
@@ -32,8 +33,7 @@ from webapp.core.parameters import NO_RANGE, Range
 from webapp.core.services import Viewer, services, viewer
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """One range that the words may mean; `value` is how the form sends it back."""
 
     start_ms: int
@@ -80,8 +80,8 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
     """What the fields ``message``, ``when``, ``phrase``, ``selection`` and ``reading`` say together."""
     message = form.get("message", "")[:MAX_MESSAGE_CHARS]
     mentions = read_mentions(message, apps.names(services().database) if "@" in message else ())
-    app, when = mentions.app or "", form.get("when", "")
-    if when:
+    app = mentions.app or ""
+    if form.get("when"):
         given = parameters.range_of(form, who, "from_ms", "to_ms") if form.get("phrase") else NO_RANGE
         if not given.is_given:
             return Understood(problem=given.problem.removesuffix("."), app=app)
@@ -89,10 +89,8 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
     if mentions.has_selection:
         selected = _span(form.get("selection", ""))
         if selected is None:
-            return Understood(
-                problem=_("“@selection” needs a range: look at one on the timeline, or choose one here"),
-                app=app,
-            )
+            problem = _("“@selection” needs a range: look at one on the timeline, or choose one here")
+            return Understood(problem=problem, app=app)
         return replace(_of_readings([selected], form, who, app), is_selection=True)
     read = in_message(mentions.rest, who.calendar)
     ahead = to_come(services().database, mentions.rest, read, who.calendar) if read else ()

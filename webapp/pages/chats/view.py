@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,7 +20,7 @@ from store.chats import conversations, personas
 from store.chats.attachments import Attachment
 from store.chats.records import Chat
 from store.core.database import Database
-from store.core.times import Day, to_local
+from store.core.times import to_local
 from store.core.translation import N_
 from store.core.translation import gettext as _
 from store.frames import frames
@@ -63,14 +63,8 @@ def chat_list(database: Database, viewer: Viewer, find: str = "", before: str = 
 def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
     today = viewer.today.date
     names = {today: _("Today"), today - timedelta(days=1): _("Yesterday")}
-    groups: list[tuple[str, list[Chat]]] = []
-    for chat in chats:
-        on = to_local(chat.updated_ms, viewer.zone).date()
-        name = names.get(on) or formatting.date_long(on)
-        if not groups or groups[-1][0] != name:
-            groups.append((name, []))
-        groups[-1][1].append(chat)
-    return groups
+    by_day = groupby(chats, key=lambda chat: to_local(chat.updated_ms, viewer.zone).date())
+    return [(names.get(on) or formatting.date_long(on), list(of_day)) for on, of_day in by_day]
 
 
 def suggestions(database: Database, viewer: Viewer) -> dict[str, Any] | None:
@@ -81,15 +75,9 @@ def suggestions(database: Database, viewer: Viewer) -> dict[str, Any] | None:
     day = viewer.day_of(frames.captured_ms_of(newest))
     end_ms = max(min(day.end_ms, viewer.now_ms), day.start_ms + 1)
     totals = segments.totals(database, day.start_ms, end_ms)
-    name = _day_name(day, viewer)
+    near = {0: _("today"), 1: _("yesterday")}.get((viewer.today.date - day.date).days)
+    name = near or _("on %(day)s", day=formatting.date_short(day.date))
     return dict(day=name, start_ms=day.start_ms, end_ms=end_ms, questions=tuple(_questions(totals, name)))
-
-
-def _day_name(day: Day, viewer: Viewer) -> str:
-    back = (viewer.today.date - day.date).days
-    return {0: _("today"), 1: _("yesterday")}.get(back) or _(
-        "on %(day)s", day=formatting.date_short(day.date)
-    )
 
 
 def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
@@ -151,8 +139,7 @@ def page(
         begin = min(begin, bisect_left(asked, first, key=lambda turn: turn.n))
     for turn in asked[begin:]:
         events = own.turns.so_far(turn.chat_id, turn.n)
-        stored = stored_turn(database, turn.chat_id, turn.n)
-        turns.append(turn_view(database, own.media, stored, viewer.now_ms, events=events))
+        turns.append(turn_view(own, stored_turn(database, turn.chat_id, turn.n), viewer.now_ms, events))
     if turns and not composer.model:
         composer = replace(composer, model=turns[-1].turn.model)  # who answered last answers next
     return dict(
@@ -170,6 +157,7 @@ def page(
         personas=personas.list_personas(database),
         topic=topic_of(own, chat.id) if chat else None,
         asks_for_pictures=_asks_for_pictures(own.chat_models),
+        heartbeat_s=own.context.pace.heartbeat_s,
         is_verbose=chat_sessions.verbose_until_ms(database, viewer.now_ms) is not None,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -22,12 +22,13 @@ from store.ocr import readings
 from store.ocr.readings import Box
 from store.spool.queue import NO_APPS
 from store.timeline import segments
+from store.timeline.gaps import Gap
 from store.timeline.timeline import Run, Timeline, timeline
 from store.timeline.totals import Total
 from webapp.core import formatting
 from webapp.core.services import Viewer
 from webapp.pages.timeline import band
-from webapp.views.frames import ContactSheet, contact_sheet, crop_around
+from webapp.views.frames import contact_sheet, crop_around
 
 _MORE = re.compile(r"(.+) and (\d+) more", re.DOTALL)
 _BAND_PX = 1_200
@@ -66,101 +67,43 @@ class EpisodeRow:
         return self.episode.start_ms
 
 
-@dataclass(frozen=True, slots=True)
-class ShortRows:
-    """Short episodes one after the other, folded."""
+def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = False) -> dict[str, Any]:
+    """What `days/day.html` draws of a day on the viewer's clock, with its week or its month above as `cells`.
 
-    rows: tuple[EpisodeRow, ...]
-
-    @property
-    def start_ms(self) -> int:
-        return self.rows[0].start_ms
-
-    @property
-    def active_ms(self) -> int:
-        return sum(row.episode.active_ms for row in self.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class GapRow:
-    start_ms: int
-    end_ms: int
-    reason: str
-
-
-Row = EpisodeRow | ShortRows | GapRow
-
-
-@dataclass(frozen=True, slots=True)
-class DayCell:
-    """A day in the week above. `bars` are (x, width, class) in percent of the longest day's length."""
-
-    on: date
-    duration_ms: int
-    imported: int
-    bars: tuple[tuple[float, float, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DayPage:
-    """What is known of a day. `first_ms` and `last_ms` bound what was recorded or else imported, None for
-    nothing; `running` is the last window where no episode tells of it yet.
+    Each of `rows` is an episode, a list of short ones one after the other, folded, or a gap. `first_ms` and
+    `last_ms` bound what was recorded or else imported, None for nothing; `running` is the last window where
+    no episode tells of it yet.
     """
-
-    day: times.Day
-    cells: tuple[DayCell, ...]  # of its week, or of its month
-    line: Timeline
-    view: band.Window
-    rows: tuple[Row, ...]
-    episodes: int
-    first_ms: int | None
-    last_ms: int | None
-    running: Run | None
-    totals: tuple[tuple[Total, str, float], ...]  # (total, class, percent of the longest)
-    lines: dict[str, Any]
-    earlier: date | None
-    later: date | None
-
-    @property
-    def sheet(self) -> ContactSheet | None:
-        pictured = (row for row in self.rows if isinstance(row, EpisodeRow))
-        return contact_sheet(((row.shot, row.crop) for row in pictured), *_PIECE_PX)
-
-    @property
-    def runs(self) -> list[band.BandRun]:
-        return [band.band_run(run, self.view, ()) for run in self.line.shown]
-
-    @property
-    def gap_rects(self) -> list[tuple[float, float, str]]:
-        return band.gap_rects(self.line.gaps, self.view)
-
-
-def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = False) -> DayPage:
-    """The page of a day on the viewer's clock, with its week or its month above."""
     line = timeline(database, day.start_ms, day.end_ms, _BAND_PX, now_ms=who.now_ms)
     done = episodes.episodes(observations.between(database, day.start_ms, day.end_ms, limit=-1))
     shown_runs = line.runs or line.moments
-    first_ms, last_ms = (shown_runs[0].start_ms, shown_runs[-1].end_ms) if shown_runs else (None, None)
-    slots = line.colour_slots
+    slots, view = line.colour_slots, _window(day, line.shown, who)
     longest = sorted(done, key=lambda each: each.active_ms, reverse=True)[:_MOST_ROWS]
     shown = {each.start_ms for each in longest}
     drawn = _drawn(database, done, slots, shown)
+    recorded = (line.runs[0].start_ms, line.runs[-1].end_ms) if line.runs else None
     earlier, later = observations.nearest_days(database, day.start_ms, day.end_ms)
-    return DayPage(
+    last = line.runs[-1] if line.runs else None
+    is_running = (
+        last is not None
+        and who.now_ms < day.end_ms  # what is not written up of a day that is over never will be
+        and all(each.end_ms <= last.start_ms for each in done)
+    )
+    pictured = [(row.shot, row.crop) for row in drawn if row.start_ms in shown]
+    return dict(
         day=day,
         cells=_cells(database, line, day.date, who, is_month),
         line=line,
-        view=_window(day, line.shown, who),
-        rows=_rows(drawn, shown, _gap_rows(line)),
+        view=view,
+        runs=[band.band_run(run, view, ()) for run in line.shown],
+        gap_rects=band.gap_rects(line.gaps, view),
+        rows=_rows(drawn, shown, [gap for gap in line.gaps if band.is_worth_naming(gap, recorded)]),
+        sheet=contact_sheet(pictured, *_PIECE_PX),
         episodes=sum(each.lead.kind != observations.PICTURE for each in done),
-        first_ms=first_ms,
-        last_ms=last_ms,
-        running=line.runs[-1]
-        if line.runs
-        and who.now_ms < day.end_ms  # what is not written up of a day that is over never will be
-        and all(each.end_ms <= line.runs[-1].start_ms for each in done)
-        else None,
-        totals=tuple(_spent(line.totals.by_app[:_MOST_APPS], slots)),
+        first_ms=shown_runs[0].start_ms if shown_runs else None,
+        last_ms=shown_runs[-1].end_ms if shown_runs else None,
+        running=last if is_running else None,
+        totals=_spent(line.totals.by_app[:_MOST_APPS], slots),
         lines=_lines(drawn, observations.places(database, day.start_ms - _WEEK_MS, day.start_ms)),
         earlier=who.date_of(earlier),
         later=who.date_of(later),
@@ -182,11 +125,16 @@ def _lines(drawn: Sequence[EpisodeRow], earlier: frozenset[str]) -> dict[str, An
     return {"named": named, "most": most, "new": new[:_MOST_NAMED]}
 
 
-def _spent(totals: Sequence[Total], slots: Mapping[str, int | None]) -> Iterator[tuple[Total, str, float]]:
+def _spent(totals: Sequence[Total], slots: Mapping[str, int | None]) -> list[tuple[Total, str, float]]:
     """Totals, longest first, with class and length in percent of the longest."""
-    for each in totals:
-        share = 100 * each.duration_ms / max(1, totals[0].duration_ms)
-        yield each, formatting.slot_class(slots.get(each.name or "")), round(share, 1)
+    return [
+        (
+            each,
+            formatting.slot_class(slots.get(each.name or "")),
+            round(100 * each.duration_ms / max(1, totals[0].duration_ms), 1),
+        )
+        for each in totals
+    ]
 
 
 def latest(database: Database, who: Viewer) -> times.Day:
@@ -195,9 +143,9 @@ def latest(database: Database, who: Viewer) -> times.Day:
     return who.day_of(earlier) if earlier is not None else who.today
 
 
-def _cells(database: Database, line: Timeline, on: date, who: Viewer, is_month: bool) -> tuple[DayCell, ...]:
+def _cells(database: Database, line: Timeline, on: date, who: Viewer, is_month: bool) -> list[dict[str, Any]]:
     """The days of whole weeks around a date, or around its month, from the viewer's first weekday on. `line`
-    is that of the date.
+    is that of the date; `bars` are (x, width, class) in percent of the longest day's length.
     """
     first = on.replace(day=1) if is_month else on
     last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1) if is_month else on
@@ -209,10 +157,8 @@ def _cells(database: Database, line: Timeline, on: date, who: Viewer, is_month: 
         line.totals if each.date == on else segments.totals(database, each.start_ms, each.end_ms)
         for each in days
     ]
-    imported = Counter(
-        who.day_of(moment.start_ms).date
-        for moment in segments.moments(database, days[0].start_ms, days[-1].end_ms)
-    )
+    moments = segments.moments(database, days[0].start_ms, days[-1].end_ms)
+    imported = Counter(who.day_of(moment.start_ms).date for moment in moments)
     longest = max(each.covered_ms for each in totals) or 1
     cells = []
     for day, spent in zip(days, totals, strict=True):
@@ -221,8 +167,8 @@ def _cells(database: Database, line: Timeline, on: date, who: Viewer, is_month: 
             width = 100 * each.duration_ms / longest
             bars.append((round(x, 2), round(width, 2), formatting.slot_class(slots.get(each.name or ""))))
             x += width
-        cells.append(DayCell(day.date, spent.covered_ms, imported[day.date], tuple(bars)))
-    return tuple(cells)
+        cells.append(dict(on=day.date, duration_ms=spent.covered_ms, imported=imported[day.date], bars=bars))
+    return cells
 
 
 def opened(database: Database, day: times.Day, start_ms: int) -> EpisodeRow | None:
@@ -294,24 +240,16 @@ def _crop(database: Database, frame: FrameRow, text: str) -> Box | None:
     return crop_around([beginning], frame.width_px, frame.height_px, *_CROP_PX)
 
 
-def _gap_rows(line: Timeline) -> list[GapRow]:
-    """The gaps worth a row."""
-    recorded = (line.runs[0].start_ms, line.runs[-1].end_ms) if line.runs else None
-    return [
-        GapRow(gap.start_ms, gap.end_ms, formatting.gap_reason(gap.reason))
-        for gap in line.gaps
-        if band.is_worth_naming(gap, recorded)
-    ]
-
-
-def _rows(drawn: Sequence[EpisodeRow], shown: set[int], gaps: Sequence[GapRow]) -> tuple[Row, ...]:
-    rows: list[Row] = []
-    all_rows: list[EpisodeRow | GapRow] = [*drawn, *gaps]
+def _rows(
+    drawn: Sequence[EpisodeRow], shown: set[int], gaps: Sequence[Gap]
+) -> list[EpisodeRow | list[EpisodeRow] | Gap]:
+    rows: list[EpisodeRow | list[EpisodeRow] | Gap] = []
+    all_rows: list[EpisodeRow | Gap] = [*drawn, *gaps]
     for each in sorted(all_rows, key=lambda row: row.start_ms):
-        if isinstance(each, GapRow) or each.start_ms in shown:
+        if isinstance(each, Gap) or each.start_ms in shown:
             rows.append(each)
-        elif rows and isinstance(last := rows[-1], ShortRows):
-            rows[-1] = ShortRows((*last.rows, each))
+        elif rows and isinstance(rows[-1], list):
+            rows[-1].append(each)
         else:
-            rows.append(ShortRows((each,)))
-    return tuple(rows)
+            rows.append([each])
+    return rows

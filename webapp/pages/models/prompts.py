@@ -21,7 +21,7 @@ from webapp.core.errors import Problem
 from webapp.core.formatting import difference
 from webapp.core.parameters import number
 from webapp.core.services import services
-from webapp.pages.models.prompt_editor import PromptEditor, editor
+from webapp.pages.models.prompt_blocks import PromptEditor, editor
 from webapp.pages.models.routes import models_page
 
 PATH = "/settings/models/prompt"
@@ -32,19 +32,12 @@ def save() -> Response:
     """Keep what was typed. What was saved elsewhere meanwhile is overwritten only with ``keep=mine``."""
     own, form = services(), request.form
     shown = _shown(form.get("model", ""))
-    name = shown.info.name
-    text, base = _text(), form.get("base", "")
-    by_itself = form.get("auto") == "1"
+    name, text, base = shown.info.name, _text(), form.get("base", "")
     try:
         prompts.save(
-            own.database,
-            name,
-            text,
-            own.clock(),
-            saved_by="person",
-            is_draft=by_itself,
+            own.database, name, text, own.clock(), saved_by="person", is_draft=form.get("auto") == "1",
             based_on=None if form.get("keep") == "mine" else base,
-        )
+        )  # fmt: skip
     except PromptInvalid as error:
         return _answer(replace(shown, text=text, base=base, problem=str(error)), 422)
     except PromptChanged as error:
@@ -126,5 +119,5 @@ def _address(name: str, undo: int | None = None) -> str:
 def _answer(found: PromptEditor, status: int) -> Response:
     """What the editor says of its text for a script, the page for everybody else."""
     if templating.wants_fragment():
-        return templating.render_page("models/prompt_facts.html", status, prompt=found)
+        return templating.render_page("models/_prompt_facts.html", status, prompt=found)
     return models_page(status, prompt=found)

@@ -26,7 +26,7 @@ from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services
-from webapp.pages.models.prompt_editor import editor
+from webapp.pages.models.prompt_blocks import editor
 
 _TEXTS = ("name", "base_url", "model", "tool_format", "currency")
 _NUMBERS = ("context_tokens", "input_price", "output_price")
@@ -86,7 +86,7 @@ def find() -> Response:
     """Look for model servers on this machine, and nowhere else."""
     servers = find_servers()
     if templating.wants_fragment():
-        return templating.render_page("models/found.html", found=servers)
+        return templating.render_page("models/_found.html", found=servers)
     return models_page(found=servers)
 
 
@@ -128,10 +128,8 @@ def one(provider_id: int) -> Response:
 @templating.post("/settings/models/<id:provider_id>")
 def save(provider_id: int) -> Response:
     """Keep the form's values; an empty key field keeps the key."""
-    form = request.form
-    before = _provider(provider_id)
-    typed_key = form.get("api_key", "").strip()
-    new_key = "" if form.get("remove_key") == "on" else typed_key or None
+    form, before = request.form, _provider(provider_id)
+    new_key = "" if form.get("remove_key") == "on" else form.get("api_key", "").strip() or None
     try:
         wanted, errors = _read(before, form)
         if errors:
@@ -146,9 +144,8 @@ def save(provider_id: int) -> Response:
 def choose_model(provider_id: int) -> Response:
     """Take a model from the endpoint's list."""
     provider = _provider(provider_id)
-    changed = replace(provider, model=request.form.get("model", ""))
     try:
-        providing.change(services(), changed, None)
+        providing.change(services(), replace(provider, model=request.form.get("model", "")), None)
     except ProviderInvalid as error:
         return _one(provider, 422, errors=dict(error.errors))
     return templating.redirect_to(f"/settings/models/{provider_id}?saved=1")
@@ -169,7 +166,7 @@ def allow(provider_id: int) -> Response:
 def list_models(provider_id: int) -> Response:
     """Ask the endpoint for its models."""
     context = _model_context(_provider(provider_id), **_list(provider_id))
-    return templating.render("models/model.html", "models/listed.html", **context)
+    return templating.render("models/model.html", "models/_listed.html", **context)
 
 
 @templating.post("/settings/models/<id:provider_id>/test")
@@ -178,9 +175,8 @@ def test(provider_id: int) -> Response:
     report = providing.test_provider(services(), provider_id)
     if not templating.wants_fragment():
         return templating.redirect_to(f"/settings/models/{provider_id}?tested=1#test")
-    return templating.render_page(
-        "models/report.html", **_model_context(_provider(provider_id), **_told(report))
-    )
+    context = _model_context(_provider(provider_id), **_told(report))
+    return templating.render_page("models/_report.html", **context)
 
 
 @templating.post("/settings/models/<id:provider_id>/remove")
@@ -241,9 +237,8 @@ def _read(before: Provider, form: Mapping[str, str]) -> tuple[Provider, list[tup
 
 def _shown(form: Mapping[str, str]) -> dict[str, str]:
     """What was typed, to be shown again: everything but the key."""
-    return {
-        name: form.get(name, "")[:600] for name in (*_TEXTS, *_NUMBERS, *_FLAGS, *_ABILITIES) if name in form
-    }
+    fields = (*_TEXTS, *_NUMBERS, *_FLAGS, *_ABILITIES)
+    return {name: form[name][:600] for name in fields if name in form}
 
 
 def _form(provider: Provider) -> dict[str, str]:

@@ -43,21 +43,11 @@ class SearchRequest:
 
     def address(self, **changes: object) -> str:
         """This search with something else in it; None or an empty text takes a part away."""
-        is_custom = self.range.when == "custom"
-        values: dict[str, object] = {
-            "q": self.q,
-            "app": self.app,
-            "win": self.win,
-            "url": self.url,
-            "host": self.host,
-            **(
-                {"from": self.range.start_ms, "to": self.range.end_ms}
-                if is_custom
-                else {"when": self.range.when}
-            ),
-            "sort": self.sort,
-            **changes,
-        }
+        span: dict[str, object] = {"when": self.range.when}
+        if self.range.when == "custom":
+            span = {"from": self.range.start_ms, "to": self.range.end_ms}
+        filters = {"app": self.app, "win": self.win, "url": self.url, "host": self.host}
+        values = {"q": self.q, **filters, **span, "sort": self.sort, **changes}
         given = [(name, value) for name, value in values.items() if value not in (None, "")]
         return f"/search?{urlencode(given)}" if given else "/search"
 
@@ -66,7 +56,9 @@ class SearchRequest:
         return bool(self.app or self.win or self.url or self.host or self.range.is_given)
 
 
-_PARAMETERS = {"app_name": "app", "window_name": "win", "browser_url": "url", "host": "host"}
+_PARAMETERS = {
+    "app_name": "app", "window_name": "win", "browser_url": "url", "host": "host", "time": "range"
+}  # fmt: skip
 _MAX_VALUE_CHARS = 60
 
 
@@ -163,11 +155,8 @@ def _chips(asked: SearchRequest) -> list[tuple[str, str, str]]:
 
 
 def _without(asked: SearchRequest, names: tuple[str, ...]) -> SearchRequest:
-    wider = asked
-    for name in names:
-        less: dict[str, Any] = {"range": NO_RANGE} if name == "time" else {_PARAMETERS[name]: ""}
-        wider = replace(wider, **less)
-    return wider
+    less = {_PARAMETERS[name]: NO_RANGE if name == "time" else "" for name in names}
+    return replace(asked, **less)  # type: ignore[arg-type]
 
 
 def _without_words(asked: SearchRequest, names: tuple[str, ...]) -> str:

@@ -43,79 +43,32 @@ class Other:
 def others(database: Database, q: str, now_ms: int) -> Iterator[Other]:
     """Each kind that has any, once. Raises `DeadlineExceeded`."""
     words = f"?{urlencode({'q': q})}"
-    yield from _imported(database, q, words, now_ms)
-    yield from _own(database, q, words)
 
+    def other(
+        noun: str, icon: str, total: int, address: str, first: Markup | str, about: str, at_ms: int | None
+    ) -> Other:
+        return Other(count(min(total, MOST), noun), icon, total, address, first, about, at_ms)
 
-def _imported(database: Database, q: str, words: str, now_ms: int) -> Iterator[Other]:
     page = messages.search_messages(database, RetrievalQuery(q), mode="fts5", limit=MOST + 1)
-    if page.hits:
-        first = page.hits[0]
-        text, sent = markdown.highlight(first.snippet, first.highlights), first.message
-        yield Other(
-            count(min(len(page.hits), MOST), "message"),
-            "chat",
-            len(page.hits),
-            f"/sources/messages{words}",
-            text,
-            sent.contact,
-            sent.sent_ms,
-        )
+    for hit in page.hits[:1]:
+        text, sent = markdown.highlight(hit.snippet, hit.highlights), hit.message
+        address = f"/sources/messages{words}"
+        yield other("message", "chat", len(page.hits), address, text, sent.contact, sent.sent_ms)
     if event := calendars.next_event(database, q, now_ms):
         total = calendars.events_between(database, 0, MAX_MS, q, 0)[1]
-        yield Other(
-            count(min(total, MOST), "event"),
-            "calendar",
-            total,
-            f"/sources/calendar{words}",
-            event.title or _("(no title)"),
-            event.location,
-            event.start_ms,
-        )
-
-
-def _own(database: Database, q: str, words: str) -> Iterator[Other]:
+        title, address = event.title or _("(no title)"), f"/sources/calendar{words}"
+        yield other("event", "calendar", total, address, title, event.location, event.start_ms)
     if chats := conversations.list_chats(database, MOST + 1, text=q):
-        yield Other(
-            count(min(len(chats), MOST), "chat"),
-            "chat",
-            len(chats),
-            f"/chats{words}",
-            chats[0].title,
-            "",
-            chats[0].updated_ms,
-        )
+        chat = chats[0]
+        yield other("chat", "chat", len(chats), f"/chats{words}", chat.title, "", chat.updated_ms)
     told = search_insights(database, RetrievalQuery(q), InsightFilter(), limit=1)
     for last in told.insights:
-        at_ms, title = last.anchor.start_ms, last.title or _("Untitled")
-        yield Other(
-            count(min(told.total, MOST), "insight"),
-            "memory",
-            told.total,
-            f"/insights{words}",
-            title,
-            "",
-            at_ms,
-        )
+        title, at_ms = last.title or _("Untitled"), last.anchor.start_ms
+        yield other("insight", "memory", told.total, f"/insights{words}", title, "", at_ms)
     if files := attachments.having(database, q, MOST + 1):
         file = files[0]
-        yield Other(
-            count(min(len(files), MOST), "file"),
-            "text",
-            len(files),
-            f"/chat/{file.chat_id}#t{file.turn}",
-            file.name,
-            _("in a chat"),
-            None,
-        )
+        address = f"/chat/{file.chat_id}#t{file.turn}"
+        yield other("file", "text", len(files), address, file.name, _("in a chat"), None)
     if known := entities.find_entities(database, q, limit=MOST + 1):
-        kind, at_ms = known[0].kind, known[0].updated_ms
-        yield Other(
-            count(min(len(known), MOST), "known name"),
-            "persona",
-            len(known),
-            f"/memory/entities{words}",
-            known[0].name,
-            kind,
-            at_ms,
-        )
+        first, address = known[0], f"/memory/entities{words}"
+        yield other("known name", "persona", len(known), address, first.name, first.kind, first.updated_ms)

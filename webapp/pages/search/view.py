@@ -101,20 +101,15 @@ def page(
     Raises `BadCursor`.
     """
     found = search.search(
-        database,
-        asked.q,
-        asked.filters,
-        order=asked.order,
-        limit=LIMIT,
-        cursor=asked.after,
-        fold=True,
+        database, asked.q, asked.filters, order=asked.order, limit=LIMIT, cursor=asked.after, fold=True,
         meaning=meaning,
-    )
+    )  # fmt: skip
     is_empty = not found.total and not asked.after
     spellings, widenings = alternatives(database, asked) if is_empty else ([], [])
     cards = _cards(database, asked, found)
     groups = _grouped(cards, viewer, last_group, is_ranked=found.strategy.startswith("bm25"))
     has_words = found.words.tree is not None
+    is_narrow = not has_words or asked.is_filtered or asked.after
     next_address = None
     if found.next_cursor:
         last = groups[-1].key if groups else last_group
@@ -127,9 +122,7 @@ def page(
         waiting=readings.count_pending(database),
         runs=sum(len(group.cards) for group in groups if group.key != NEAR),
         is_whole=not asked.after and not found.next_cursor,
-        others=list(others(database, asked.q, viewer.now_ms))
-        if has_words and not asked.is_filtered and not asked.after
-        else [],
+        others=[] if is_narrow else list(others(database, asked.q, viewer.now_ms)),
         browsed=search.search(database, "", asked.filters, limit=1) if is_empty and has_words else None,
         unread_scripts=_unread_scripts(database, asked, viewer) if is_empty else [],
         has_no_address=is_empty and bool(asked.url) and not _any_address(database, asked),
@@ -220,7 +213,11 @@ def _unrecorded(database: Database, asked: Range, now_ms: int) -> list[tuple[str
     for gap in gaps.gaps(database, asked.start_ms, asked.end_ms or now_ms, now_ms):
         if gap.reason != gaps.IDLE:
             by_reason.setdefault(formatting.gap_reason(gap.reason), []).append(gap)
-    return [(why, sum(map(_length_ms, all_)), max(all_, key=_length_ms)) for why, all_ in by_reason.items()]
+
+    def length_ms(gap: Gap) -> int:
+        return gap.end_ms - gap.start_ms
+
+    return [(why, sum(map(length_ms, all_)), max(all_, key=length_ms)) for why, all_ in by_reason.items()]
 
 
 def _any_address(database: Database, asked: SearchRequest) -> bool:
@@ -235,10 +232,6 @@ def _unread_scripts(database: Database, asked: SearchRequest, viewer: Viewer) ->
     with database.read() as connection:
         found = unread_scripts(connection, asked.q, start_ms, end_ms)
     return [script_name(script, language()) for script in found]
-
-
-def _length_ms(gap: Gap) -> int:
-    return gap.end_ms - gap.start_ms
 
 
 def _note(found: Page, viewer: Viewer) -> str:

@@ -130,9 +130,7 @@ def gap_texts(
 def ticks(view: Window, viewer: Viewer) -> list[Tick]:
     """Marks at real local times; the last instant of a day reads 24:00."""
     marks = times.hour_marks(view.start_ms, view.end_ms, viewer.zone, _TICK_MIN[view.zoom])
-    if not marks or marks[0] != view.start_ms:
-        marks.insert(0, view.start_ms)
-    return [_tick(ms, view, viewer) for ms in marks]
+    return [_tick(ms, view, viewer) for ms in sorted({view.start_ms, *marks})]
 
 
 def _tick(ms: int, view: Window, viewer: Viewer) -> Tick:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from flask import Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, jsonify, redirect, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from store.core.times import Day
@@ -17,7 +15,7 @@ from webapp.core.parameters import day_named, moment
 from webapp.core.services import Viewer, services, viewer
 from webapp.pages.timeline import band
 from webapp.pages.timeline.destinations import Destination, resolve_destination
-from webapp.pages.timeline.stage import Stage, StageQuery, address, selection_of, stage
+from webapp.pages.timeline.stage import StageQuery, address, selection_of, stage
 from webapp.pages.timeline.view import page, scrub_marks, selector
 from webapp.views.frames import highlight_request
 
@@ -35,7 +33,7 @@ def show() -> BaseResponse:
         return redirect(destination.address, 303)
     ask = _stage_query(who)
     if templating.wants_fragment():
-        return _moment(ask, stage(services().database, ask), who)
+        return _with_selection("timeline/_moment.html", ask, who)
     return templating.render_page(
         "timeline/timeline.html",
         422 if destination else 200,
@@ -45,27 +43,19 @@ def show() -> BaseResponse:
     )
 
 
-def _moment(ask: StageQuery, shown: Stage | None, who: Viewer) -> Response:
-    """The stage with its details and what can be selected from here; the address bar follows."""
-    html = render_template("timeline/_moment.html", ask=ask, stage=shown, selector=_selector(ask, shown, who))
-    response = make_response(html)
-    if shown is not None:
-        response.headers["HX-Replace-Url"] = address(ask, shown.frame.id)
-    return response
-
-
-def _selector(ask: StageQuery, shown: Stage | None, who: Viewer) -> dict[str, Any]:
-    at_ms = shown.frame.captured_ms if shown else ask.day.start_ms
-    return selector(ask, shown, band.window(ask.day, at_ms, ask.zoom, who))
-
-
 @templating.get("/timeline/selection")
 def selected() -> Response:
     """What can be done with the stretch from ``from`` to ``to``; the rest as of the timeline."""
     who = viewer()
-    ask = _stage_query(who)
+    return _with_selection("timeline/_selection.html", _stage_query(who), who)
+
+
+def _with_selection(template: str, ask: StageQuery, who: Viewer) -> Response:
+    """A fragment of what is on the stage, and what can be selected from there; the address bar follows."""
     shown = stage(services().database, ask)
-    response = templating.render_page("timeline/_selection.html", selector=_selector(ask, shown, who))
+    at_ms = shown.frame.captured_ms if shown else ask.day.start_ms
+    chosen = selector(ask, shown, band.window(ask.day, at_ms, ask.zoom, who))
+    response = templating.render_page(template, ask=ask, stage=shown, selector=chosen)
     response.headers["HX-Replace-Url"] = address(ask, shown.frame.id if shown else None)
     return response
 

@@ -108,10 +108,6 @@ class Stage:
         """The address of another frame in the same view."""
         return address(self.ask, frame_id)
 
-    @property
-    def words(self) -> int:
-        return sum(len(line.words) for line in self.reading.lines) if self.reading else 0
-
 
 def stage(database: Database, ask: StageQuery, last_frame_id: int | None = None) -> Stage | None:
     """The frame for what was asked, or None when the day has none.
@@ -121,19 +117,9 @@ def stage(database: Database, ask: StageQuery, last_frame_id: int | None = None)
     frame, missed_ms = _choose(database, ask, last_frame_id)
     if frame is None:
         return None
-    previous_id, next_id, previous_app, next_app = _steps(database, ask, frame)
     reading = readings.current_reading(database, frame.id)
-    return Stage(
-        ask=ask,
-        frame=frame,
-        reading=reading,
-        previous_id=previous_id,
-        next_id=next_id,
-        previous_app_id=previous_app,
-        next_app_id=next_app,
-        missed_ms=missed_ms,
-        marks=frame_highlights(database, frame, reading, ask.wanted),
-    )
+    marks = frame_highlights(database, frame, reading, ask.wanted)
+    return Stage(ask, frame, reading, *_steps(database, ask, frame), missed_ms=missed_ms, marks=marks)
 
 
 def address(ask: StageQuery, frame_id: int | None, **changes: object) -> str:

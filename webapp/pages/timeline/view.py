@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -89,22 +89,12 @@ BAND_PX = 600
 """The band is merged for this width: fine enough for a wide screen, light enough for a phone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """An app with its time; the address toggles the filter."""
-
-    name: str
-    colour_slot: int | None
-    duration_ms: int
-    is_on: bool
-    address: str
-
-
 def page(database: Database, ask: StageQuery, viewer: Viewer) -> dict[str, Any]:
     """What `timeline/timeline.html` draws."""
     day = ask.day
     whole = timeline.timeline(database, day.start_ms, day.end_ms, BAND_PX, now_ms=viewer.now_ms)
-    shown_stage = stage(database, ask, _last_frame(database, ask))
+    newest_id = frames.newest_shown(database, day.start_ms, day.end_ms, ask.app_names)
+    shown_stage = stage(database, ask, newest_id)
     at_ms = _head(ask, shown_stage, viewer)
     view = band.window(day, at_ms, ask.zoom, viewer)
     drawn = whole
@@ -146,11 +136,6 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> dict[str, Any]:
     )
 
 
-def _last_frame(database: Database, ask: StageQuery) -> int | None:
-    """The newest frame of the day within the filter."""
-    return frames.newest_shown(database, ask.day.start_ms, ask.day.end_ms, ask.app_names)
-
-
 def _head(ask: StageQuery, stage: Stage | None, viewer: Viewer) -> int:
     if stage is not None and stage.missed_ms is None:
         return stage.frame.captured_ms
@@ -159,7 +144,8 @@ def _head(ask: StageQuery, stage: Stage | None, viewer: Viewer) -> int:
     return min(max(viewer.now_ms, ask.day.start_ms), max(ask.day.start_ms, ask.day.end_ms - 1))
 
 
-def _chips(ask: StageQuery, drawn: timeline.Timeline, stage: Stage | None) -> list[Chip]:
+def _chips(ask: StageQuery, drawn: timeline.Timeline, stage: Stage | None) -> list[dict[str, Any]]:
+    """Apps with their time; the address of each toggles the filter."""
     chips = []
     for total in drawn.totals.by_app:
         name = total.name or ""
@@ -168,5 +154,6 @@ def _chips(ask: StageQuery, drawn: timeline.Timeline, stage: Stage | None) -> li
         chosen = others if is_on else [*others, name]
         to = address(ask, stage.frame.id if stage else None, app=chosen or None)
         slot = drawn.colour_slots.get(name)
-        chips.append(Chip(formatting.app_name(name), slot, total.duration_ms, is_on, to))
+        called, lasted = formatting.app_name(name), total.duration_ms
+        chips.append(dict(name=called, colour_slot=slot, duration_ms=lasted, is_on=is_on, address=to))
     return chips
