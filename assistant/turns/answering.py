@@ -140,7 +140,6 @@ def check(
         tuple(filter(None, _warnings(turn, entries, numbered.unknown, says_found=says_found))),
         numbered.unknown,
         measured,
-        said.response_id,
     )
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
 
-from assistant.core.models import AnyModel
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
 from assistant.formats.parsing import Call, Parsed
@@ -25,7 +24,6 @@ from assistant.turns.tool_execution import (
     result_text,
 )
 from engines.chat.protocol import Message, RequestedCall, Role
-from engines.chat.responses import OpenAIResponsesModel
 from store.chats import conversations, records, tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import AnchoredChat, StoredTurn
@@ -214,31 +212,3 @@ def without_cites(output: str) -> str:
 def _answer(turn: StoredTurn, most: int | None = None) -> Message:
     """An answer without its citation numbers, which mean nothing here. It may repeat what the screen said."""
     return Message("assistant", neutralized(without_numbers(turn.answer_md))[:most])
-
-
-# -- going on from what an endpoint keeps -----------------------------------------------------
-#
-# The response that the last turn ended with is kept with it. It is passed on while the same model answers and
-# nothing was deleted since: what the endpoint has of a deleted frame is told to nobody again.
-
-
-def chained_model(database: Database, plan: TurnPlan, history: Sequence[Exchange]) -> AnyModel:
-    """The plan's model, where it can be going on from the turn before; `history` is then not sent again."""
-    model = plan.model
-    if not isinstance(model, OpenAIResponsesModel) or plan.about or plan.chat_id is None:
-        return model
-    previous = plan.request.previous_response_id or _last_response_id(database, plan.chat_id, model.name)
-    told = [message for exchange in history for message in exchange]
-    return model.after(previous, told) if previous else model
-
-
-def _last_response_id(database: Database, chat_id: int, model: str) -> str:
-    turns = conversations.turns(database, chat_id)
-    if not turns:
-        return ""
-    last = turns[-1]
-    if last.status != "done" or last.model != model or last.answer_md == DELETED_ANSWER:
-        return ""
-    with database.read() as connection:  # the endpoint may keep what was deleted since
-        is_current = conversations.is_current(connection, last.id)
-    return str(last.payload.get("response_id", "")) if is_current else ""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
 
 from flask import request
 from werkzeug.wrappers import Response
@@ -105,25 +103,12 @@ def _parts(body: str) -> tuple[tuple[str, str], ...]:
     """
     try:
         document = json.loads(body)
-        if "instructions" in document or "previous_response_id" in document:
-            return tuple(_items(document))
         if "input" in document:
             return tuple(("text", str(text)) for text in document["input"])
         messages = document["messages"]
         return tuple((str(message["role"]), _content(message["content"])) for message in messages)
     except (ValueError, KeyError, TypeError):
         return ()
-
-
-def _items(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """A request of the Responses protocol: instructions, then messages, calls and results."""
-    if "instructions" in document:
-        yield "system", str(document["instructions"])
-    for item in document["input"]:
-        if "role" in item:
-            yield str(item["role"]), _content(item["content"])
-        else:
-            yield str(item["type"]), str(item.get("output", item.get("arguments")))
 
 
 def _content(content: object) -> str:
