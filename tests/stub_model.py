@@ -21,7 +21,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from assistant.core import abilities
-from tests.stub_responses import response, stream
 
 Request = dict[str, Any]
 Reply = str | Mapping[str, Any] | Callable[[Request], "str | Mapping[str, Any]"]
@@ -59,7 +58,6 @@ class StubModel:
         key: str | None = None,
         models: tuple[Mapping[str, Any], ...] = ({"id": "stub", "object": "model"},),
         streams: bool = True,
-        has_responses: bool = False,
         can: tuple[str, ...] = ("json_schema",),
     ) -> None:
         self.refuses = refuses
@@ -69,8 +67,6 @@ class StubModel:
         self.models = models
         self.streams = streams
         """Whether ``stream`` is honoured; otherwise the answer comes as a whole."""
-        self.has_responses = has_responses
-        """Whether it has the Responses protocol, too."""
         self.can = can
         """What it shows when it is asked for its abilities: ``tools``, ``vision``, ``json_schema``, or
         a format of calls in text. Such questions are kept apart, in `probes`.
@@ -81,8 +77,6 @@ class StubModel:
         self.may_show.set()
         self.knows: tuple[str, ...] = ()
         """The models that it has; none is any."""
-        self.known: set[str] = set()
-        """Responses that a conversation can go on from; those that were given are among them."""
         self.listed: list[dict[str, str]] = []
         """Headers of the requests for the list of models."""
         self.requests: list[Request] = []
@@ -165,12 +159,7 @@ class StubModel:
 
     def prompt(self, n: int = -1) -> str:
         """All messages of a generation call as one text."""
-        request = self.requests[n]
-        told = request.get("messages") or request["input"]
-        parts = [str(message.get("content", message.get("output", ""))) for message in told]
-        if request.get("instructions"):  # what the Responses API calls the system messages
-            parts.insert(0, request["instructions"])
-        return "\n\n".join(parts)
+        return "\n\n".join(str(message["content"]) for message in self.requests[n]["messages"])
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -208,10 +197,6 @@ class StubModel:
         if wanted in self.refuses:
             self.refused.append(request)
             return _error(self.refuse_status, f"{wanted!r}: no such thing here")
-        previous = request.get("previous_response_id")
-        if previous and previous not in self.known:
-            self.refused.append(request)
-            return _error(400, f"Previous response with id '{previous}' not found.")
         scripted = self._next(request)
         if scripted.wait_for is not None:
             scripted.wait_for.wait(120)  # longer than any test waits for anything
@@ -224,16 +209,7 @@ class StubModel:
             scripted = replace(scripted, tool_calls=chosen)
             answer = "" if chosen else "Nothing to look up."
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-        is_streamed = request.get("stream") and self.streams
-        if "input" in request:
-            whole = response(request, text, scripted.tool_calls, f"resp_{len(self.requests)}")
-            self.known.add(whole["id"])
-            if not is_streamed:
-                return _Scripted(body=json.dumps(whole).encode())
-            return replace(
-                scripted, answer=None, body=stream(whole), content_type="text/event-stream", tool_calls=()
-            )
-        if is_streamed:
+        if request.get("stream") and self.streams:
             body = _stream(request, text, scripted.tool_calls)
             return _Scripted(
                 body=body,
@@ -278,8 +254,7 @@ class StubModel:
             def do_POST(self) -> None:
                 length = int(self.headers.get("content-length", 0))
                 request = json.loads(self.rfile.read(length) or b"{}")
-                is_known = stub.has_responses and self.path == "/v1/responses"
-                if self.path != "/v1/chat/completions" and not is_known:
+                if self.path != "/v1/chat/completions":
                     self._send(_error(404, f"no such path {self.path}"))
                     return
                 headers = {name.lower(): value for name, value in self.headers.items()}

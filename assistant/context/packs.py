@@ -3,8 +3,7 @@
 A pure function of what was loaded. Sections stand in one order and have caps of their own beside the
 total. Lines are whole or cut with ``[truncated]``, which counts towards the cap; by its hash, a line that
 stands there already is not told again. Packs of earlier questions need no such care: a pack is never part
-of the transcript, and for the Responses protocol an instruction, which holds for one answer only. What is
-left out is kept with its reason, so that a person can see why.
+of the transcript. What is left out is kept with its reason, so that a person can see why.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.network import host_of, is_local, may_send_to, problem_of, public_url
 from engines.chat.protocol import NOTHING_KNOWN, Abilities
-from engines.chat.responses import OpenAIResponsesModel
 from store.core.errors import SettingsError
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.core.translation import gettext as _
@@ -49,7 +48,6 @@ class Endpoint:
     currency: str = ""
     single_system: bool = False
     supports_tool_role: bool = True
-    supports_responses: bool = False
     api_key: str = field(default="", repr=False)
     has_key: bool = False
     key_source: str = ""  # the variable the key comes from, '' when it was entered
@@ -205,8 +203,7 @@ def configured_names(settings: ChatSettings) -> list[str]:
 
 def opened(endpoint: Endpoint, waits_s: Sequence[float] = WAITS_S) -> OpenAIChatModel:
     """A model to ask there; `waits_s` are the pauses before asking again."""
-    kind = OpenAIResponsesModel if endpoint.supports_responses else OpenAIChatModel
-    return kind(
+    return OpenAIChatModel(
         endpoint.name,
         endpoint.base_url,
         endpoint.model,

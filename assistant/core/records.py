@@ -67,10 +67,9 @@ class TurnRequest:
     looked at: the person said that they are no source for this. A day begins `day_start_min` minutes
     after midnight, a week on the weekday `week_start` (0 is Monday). `anchor` begins a conversation about it;
     `amend` asks for a new version of the insight that the chat holds. `session_id` is the window that it is
-    asked in; one of another chat is passed over. `attachments` are ids of files that it brings;
-    `previous_response_id` names what the endpoint keeps of the conversation. `first_call` is made before a
-    model with tools is asked: one that failed, tried again. `said` is what was said before a new chat, as
-    (role, text).
+    asked in; one of another chat is passed over. `attachments` are ids of files that it brings.
+    `first_call` is made before a model with tools is asked: one that failed, tried again. `said` is what was
+    said before a new chat, as (role, text).
     """
 
     message: str
@@ -94,7 +93,6 @@ class TurnRequest:
     session_id: int | None = None
     context_version: str = ""
     attachments: tuple[int, ...] = ()
-    previous_response_id: str = ""
     said: tuple[tuple[str, str], ...] = ()
     frame_id: int | None = None
     pictures: bool = False
@@ -325,7 +323,6 @@ class TurnResult:
     sources: tuple[str, ...] = ()
     is_cut_off: bool = False
     attachments: tuple[Attachment, ...] = ()
-    response_id: str = ""
     way: Way | None = None
     second_readings: tuple[SecondReading, ...] = ()
 

@@ -147,7 +147,6 @@ def check(
         tuple(_warnings(turn, entries, numbered.unknown, says_found=says_found)),
         numbered.unknown,
         measured,
-        said.response_id,
     )
 
 

@@ -503,4 +503,3 @@ class CheckedAnswer:
     warnings: tuple[str, ...] = ()
     dropped: int = 0
     measured: MeasuredFacts | None = None
-    response_id: str = ""  # of the endpoint's own transcript

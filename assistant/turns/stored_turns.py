@@ -175,7 +175,6 @@ def _kept(turn: RunningTurn, answer: CheckedAnswer, error: TurnError | None) -> 
         dropped=answer.dropped,
         sources=turn.sources,
         is_cut_off=turn.ending is not None,
-        response_id=answer.response_id,
         scope=turn.plan.scope,
         way=Way(turn.frames_read, completed, turn.now_ms() - turn.stored.created_ms),
         **({"measured": answer.measured.to_json()} if answer.measured else {}),

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
 
-from assistant.core.models import AnyModel
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
 from assistant.formats.parsing import Call, Parsed
@@ -21,7 +20,6 @@ from assistant.turns.model_session import Exchange
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.tool_execution import result_messages, result_of, result_text
 from engines.chat.protocol import Message, RequestedCall, Role
-from engines.chat.responses import OpenAIResponsesModel
 from store.chats import conversations, records, tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import AnchoredChat, StoredTurn
@@ -197,28 +195,3 @@ def without_cites(output: str) -> str:
 def _answer(turn: StoredTurn, most: int | None = None) -> Message:
     """An answer without its citation numbers, which mean nothing here. It may repeat what the screen said."""
     return Message("assistant", neutralized(without_numbers(turn.answer_md))[:most])
-
-
-# -- going on from what an endpoint keeps -----------------------------------------------------
-#
-# The response that the last turn ended with is kept with it. It is passed on while the same model answers and
-# nothing was deleted since: what the endpoint has of a deleted frame is told to nobody again.
-
-
-def chained_model(database: Database, plan: TurnPlan, history: Sequence[Exchange]) -> AnyModel:
-    """The plan's model, where it can be going on from the turn before; `history` is then not sent again."""
-    model = plan.model
-    if not isinstance(model, OpenAIResponsesModel) or plan.about or plan.chat_id is None:
-        return model
-    previous = plan.request.previous_response_id
-    if not previous and (turns := conversations.turns(database, plan.chat_id)):
-        last = turns[-1]
-        with database.read() as connection:  # the endpoint may keep what was deleted since
-            is_current = conversations.is_current(connection, last.id)
-        is_its_own = last.status == "done" and last.model == model.name and last.answer_md != DELETED_ANSWER
-        previous = str(last.payload.get("response_id", "")) if is_its_own and is_current else ""
-    return (
-        model.after(previous, [message for exchange in history for message in exchange])
-        if previous
-        else model
-    )

@@ -80,8 +80,7 @@ def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> I
 
 def _run(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> Iterator[TurnEvent]:
     history, question = transcript.before(services, plan)
-    model = transcript.chained_model(services.database, plan, history)
-    plan = replace(plan, asked=question, model=model)
+    plan = replace(plan, asked=question)
     stored, context = begin(services, plan)
     turn = RunningTurn(services, replace(plan, context=context), stored, history, stop)
     try:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from engines.cancellation import Cancellation
 from engines.chat.client import (
@@ -70,16 +70,6 @@ _STREAMING: tuple[Mapping[str, Any], ...] = (
 """How an answer in pieces is asked for: with the tokens it took, without, and as a whole after all."""
 
 
-class Accumulator(Protocol):
-    """An answer that is put together from the events of a stream."""
-
-    def add(self, event: Mapping[str, Any], /) -> str:
-        """The text that an event adds. Nothing validates it, so anything may stand in it."""
-
-    def completion(self) -> Completion:
-        """The whole. Raises `ModelBrokeOff` when it just stops, `ModelMalformed` when it is empty."""
-
-
 class Call:
     """One question with everything it takes: its time, what ends it, and the response it got.
 
@@ -125,8 +115,6 @@ class OpenAIChatModel(ChatModel):
     are the pauses before asking again (`engines.chat.client`). Thread-safe.
     """
 
-    path = "chat/completions"
-
     def __init__(
         self,
         name: str,
@@ -165,26 +153,23 @@ class OpenAIChatModel(ChatModel):
         in_pieces: bool = True,
     ) -> Generator[str | Completion, None, None]:
         """Only the opening is tried again: once a piece was given, a failure is told."""
+        if self._key_problem:
+            raise ModelNoKey(self._key_problem)
         call = Call(timeout_s, on_send, in_pieces=in_pieces)
-        yield from self._streamed(self._parameters(messages, tools), schema, call)
+        parameters: dict[str, Any] = {"messages": [in_request(message) for message in messages]}
+        if tools:
+            parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
+        with call.cancellation.at(lambda: call.until_s), _told_why_it_ended(call), call.stack:
+            for item in self._items(self._opened(call, parameters, schema), call.heard):
+                call.raise_if_over()
+                if isinstance(item, Completion):
+                    yield replace(item, text=_printable(item.text))
+                else:
+                    yield _printable(item)
 
     def retire(self) -> None:
         """Send nothing more; whoever has an answer under way gets it."""
         self._is_over = True
-
-    # -- what another protocol of the same provider does in its own way ----------------------
-
-    def _parameters(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()
-    ) -> dict[str, Any]:
-        parameters: dict[str, Any] = {"messages": [in_request(message) for message in messages]}
-        if tools:
-            parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
-        return parameters
-
-    def _format(self, response_format: Mapping[str, Any]) -> dict[str, Any]:
-        """How a format of `formats` is asked for."""
-        return {"response_format": response_format} if response_format else {}
 
     def _opened(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Response:
         """The response, streamed as far as the endpoint takes that."""
@@ -197,29 +182,6 @@ class OpenAIChatModel(ChatModel):
                     raise
                 self._streaming = max(self._streaming, way + 1)
 
-    def _accumulator(self) -> Accumulator:
-        return _ChunkAccumulator(self.model)
-
-    def _completion(self, document: Mapping[str, Any]) -> Completion:
-        """A whole answer: one chunk with a message where others have a delta."""
-        whole = _ChunkAccumulator(self.model)
-        whole.add(document)
-        whole.finish = whole.finish or "stop"
-        return whole.completion()
-
-    def _streamed(
-        self, parameters: Mapping[str, Any], schema: Schema | None, call: Call
-    ) -> Generator[str | Completion, None, None]:
-        if self._key_problem:
-            raise ModelNoKey(self._key_problem)
-        with call.cancellation.at(lambda: call.until_s), _told_why_it_ended(call), call.stack:
-            for item in self._items(self._opened(call, parameters, schema), call.heard):
-                call.raise_if_over()
-                if isinstance(item, Completion):
-                    yield replace(item, text=_printable(item.text))
-                else:
-                    yield _printable(item)
-
     def _answered(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Response:
         """The response, held to the schema as strictly as the endpoint can be, and asked for again
         after a failure that passes. Raises `ModelError`, and what `on_send` raised.
@@ -231,8 +193,8 @@ class OpenAIChatModel(ChatModel):
                 raise ModelUnknown(f"{self.name} was changed or removed meanwhile")
             call.raise_if_over()
             response = sent(
-                joined(self.base_url, self.path),
-                {"model": self.model, **parameters, **self._format(response_format)},
+                joined(self.base_url, "chat/completions"),
+                {"model": self.model, **parameters, **response_format},
                 api_key=self._api_key,
                 timeout_s=call.left_s(),
                 on_send=call.on_send,
@@ -267,20 +229,21 @@ class OpenAIChatModel(ChatModel):
     def _items(self, response: Response, heard: Callable[[], None]) -> Iterator[str | Completion]:
         """Pieces of text, then the `Completion`. `heard` is called with each event, thoughts among them."""
         if "text/event-stream" in response.headers.get("content-type", ""):
-            accumulator = self._accumulator()
+            answer = _Accumulator(self.model)
             for event in events_of(response, self._api_key):
                 heard()
-                if piece := accumulator.add(event):
+                if piece := answer.add(event):
                     yield piece
-            yield accumulator.completion()
+            yield answer.completion()
             return
         document = document_of(response)
         if not isinstance(document, dict):
             raise _no_completion()
-        completion = self._completion(document)
-        if completion.text:
-            yield completion.text
-        yield completion
+        whole = _Accumulator(self.model)  # one chunk with a message where others have a delta
+        if text := whole.add(document):
+            yield text
+        whole.finish = whole.finish or "stop"
+        yield whole.completion()
 
 
 @contextmanager
@@ -299,14 +262,16 @@ def _printable(text: str) -> str:
 
 
 def formats(schema: Schema | None, first: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(level, response format): a JSON schema, any JSON object, nothing; from `first` on."""
+    """(level, how it is asked for): a JSON schema, any JSON object, nothing; from `first` on."""
     if schema is None:
         yield 2, {}
         return
     named = {"name": "answer", "strict": True, "schema": dict(schema)}
-    ways: list[dict[str, Any]] = [
-        {"type": "json_schema", "json_schema": named}, {"type": "json_object"}, {},
-    ]  # fmt: skip
+    ways: tuple[dict[str, Any], ...] = (
+        {"response_format": {"type": "json_schema", "json_schema": named}},
+        {"response_format": {"type": "json_object"}},
+        {},
+    )
     yield from list(enumerate(ways))[first:]
 
 
@@ -326,14 +291,14 @@ def in_request(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": message.content}
 
 
-def usage_of(usage: Any, names: tuple[str, str] = ("prompt_tokens", "completion_tokens")) -> Usage | None:
+def _usage_of(usage: Any) -> Usage | None:
     """Tokens read and written as the endpoint counted them; None where it did not."""
-    counts = (member(usage, name) for name in names)
+    counts = (_member(usage, name) for name in ("prompt_tokens", "completion_tokens"))
     read, written = (count if isinstance(count, int) else None for count in counts)
     return None if read is None and written is None else Usage(read, written)
 
 
-def member(value: Any, name: str) -> Any:
+def _member(value: Any, name: str) -> Any:
     """A member of what should be an object; None for none."""
     return value.get(name) if isinstance(value, dict) else None
 
@@ -343,8 +308,10 @@ def _call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class _ChunkAccumulator:
-    """An answer so far. `calls` by their index, in the order they began."""
+class _Accumulator:
+    """An answer so far, put together from the chunks of a stream. `calls` by their index, in the order they
+    began.
+    """
 
     model: str
     text: list[str] = field(default_factory=list)
@@ -356,24 +323,26 @@ class _ChunkAccumulator:
     is_completion: bool = False
 
     def add(self, chunk: Mapping[str, Any]) -> str:
-        self.usage = usage_of(chunk.get("usage")) or self.usage
+        """The text that a chunk adds. Nothing validates it, so anything may stand in it."""
+        self.usage = _usage_of(chunk.get("usage")) or self.usage
         self.model = _text(chunk.get("model")) or self.model
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices:
             return ""
         self.is_completion = True
-        self.finish = _text(member(choices[0], "finish_reason")) or self.finish
-        delta = member(choices[0], "delta") or member(choices[0], "message")
-        calls = member(delta, "tool_calls")
+        self.finish = _text(_member(choices[0], "finish_reason")) or self.finish
+        delta = _member(choices[0], "delta") or _member(choices[0], "message")
+        calls = _member(delta, "tool_calls")
         for call in calls if isinstance(calls, list) else ():
             self._add_call(call)
-        self.refusal += _text(member(delta, "refusal"))
-        piece = _text(member(delta, "content"))
+        self.refusal += _text(_member(delta, "refusal"))
+        piece = _text(_member(delta, "content"))
         self.text.append(piece)
         self._grow(len(piece))
         return piece
 
     def completion(self) -> Completion:
+        """The whole. Raises `ModelBrokeOff` when it just stops, `ModelMalformed` when it is empty."""
         text = "".join(self.text)
         is_empty = not text.strip() and not self.calls
         if is_empty and self.refusal:
@@ -386,15 +355,15 @@ class _ChunkAccumulator:
         return Completion(text, self.usage, self.model, self.finish, calls)
 
     def _add_call(self, call: Any) -> None:
-        index = member(call, "index")
+        index = _member(call, "index")
         index = index if isinstance(index, int) else len(self.calls)
         if index not in self.calls and len(self.calls) >= _MAX_CALLS:
             return
         kept = self.calls.setdefault(index, {"id": None, "name": "", "arguments": ""})
-        kept["id"] = _text(member(call, "id")) or kept["id"]
-        function = member(call, "function")
-        kept["name"] += _text(member(function, "name"))
-        arguments = member(function, "arguments")
+        kept["id"] = _text(_member(call, "id")) or kept["id"]
+        function = _member(call, "function")
+        kept["name"] += _text(_member(function, "name"))
+        arguments = _member(function, "arguments")
         # Some servers give them as the object that they should only tell as text.
         kept["arguments"] = arguments if isinstance(arguments, dict) else kept["arguments"] + _text(arguments)
         self._grow(len(_text(arguments)))

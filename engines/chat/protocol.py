@@ -102,8 +102,6 @@ class Completion:
     finish_reason: str = "stop"
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     """As the endpoint sent them, unchecked: ``{"id", "type", "function": {"name", "arguments"}}``."""
-    response_id: str = ""
-    """What the endpoint keeps the conversation under, "" where it keeps none."""
 
 
 @dataclass(frozen=True, slots=True)

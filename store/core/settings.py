@@ -161,7 +161,6 @@ class ChatModelSettings:
     output_price: float = 0.0
     currency: str = ""
     single_system: bool = False  # its template takes one system message only
-    supports_responses: bool = False  # asked by the Responses protocol; the endpoint keeps the conversation
     supports_tool_role: bool = True  # else it is told results of tools as the text of a user
 
 

@@ -36,6 +36,8 @@ _FILLED_IN = (
     ("context_tokens", 8192), ("supports_vision", False), ("supports_tools", False),
     ("supports_json_schema", True),
 )  # fmt: skip
+_DROPPED = frozenset({"supports_responses"})
+"""Fields of an older version that mean nothing any more."""
 _changing = threading.Lock()
 
 
@@ -64,10 +66,10 @@ class Provider:
     """One model at one address. Prices are per million tokens in `currency`; 0 is not set.
 
     What the model can do is found out where nothing is set: None, "" or 0. `model` may be empty until one
-    is chosen from the endpoint's list; the provider is not used yet. With `supports_responses` it is asked
-    by the Responses protocol, and keeps what it was asked. With `single_system` the model's template takes
-    one system message only; without `supports_tool_role` it is told the results of tools as the text of a
-    user. `allowed_host` is the host, with its port, that text may be sent to; local addresses need none.
+    is chosen from the endpoint's list; the provider is not used yet. With `single_system` the
+    model's template takes one system message only; without `supports_tool_role` it is told the results of
+    tools as the text of a user. `allowed_host` is the host, with its port, that text may be sent to; local
+    addresses need none.
     """
 
     id: int
@@ -85,7 +87,6 @@ class Provider:
     output_price: float = 0.0
     currency: str = ""
     single_system: bool = False
-    supports_responses: bool = False
     supports_tool_role: bool = True
 
 
@@ -229,8 +230,9 @@ def _provider(document: Any) -> Provider:
     """A provider from the file. Raises `TypeError`, `ValueError` or `ProviderInvalid`."""
     kinds = get_type_hints(Provider)
     names = {f.name for f in fields(Provider)}
-    if not isinstance(document, dict) or set(document) - names:
+    if not isinstance(document, dict) or set(document) - names - _DROPPED:
         raise ValueError("unknown fields")
+    document = {name: value for name, value in document.items() if name in names}
     for name, value in document.items():
         wanted = (int, float) if kinds[name] is float else kinds[name]
         if not isinstance(value, wanted) or (isinstance(value, bool) and kinds[name] in (int, float)):

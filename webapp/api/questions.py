@@ -244,8 +244,7 @@ class StreamRequest(ChatRequest):
     )
     previous_response_id: Annotated[str, StringConstraints(max_length=200)] | None = Field(
         None,
-        description="`response_id` of an answer to go on from, where the provider keeps its own transcript; "
-        "the conversation's last when missing, and without effect at others.",
+        description="Accepted without effect: a conversation is kept here, not at the provider.",
     )
 
     @model_validator(mode="after")
@@ -291,7 +290,6 @@ def start_in_window(body: StreamRequest) -> LiveTurn:
         body.model_copy(update=taken),
         session_id=number_of(body.session_id or ""),
         context_version=body.context_version or "",
-        previous_response_id=body.previous_response_id or "",
         said=tuple((each.role, each.content) for each in said if each.role != "system"),
     )
 

@@ -203,7 +203,6 @@ class TurnAnswer(Answer):
         "places, remembered). None of it is evidence."
     )
     attachments: list[AttachmentAnswer] = Field(description="The files that the question brought.")
-    response_id: OrNull = Field(description="What a provider with its own transcript keeps it under.")
     usage: Usage | None
     second_readings: list[SecondReadingAnswer] = Field(description="By POST …/check, one a model.")
     warnings: list[str]

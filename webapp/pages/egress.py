@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
 
 from flask import request
 from werkzeug.wrappers import Response
@@ -103,22 +101,12 @@ def _parts(body: str) -> list[tuple[str, str]]:
     A picture is named where it stood.
     """
     try:
-        return list(_messages(json.loads(body)))
+        document = json.loads(body)
+        if "input" in document:
+            return [("text", str(text)) for text in document["input"]]
+        return [(str(message["role"]), _content(message["content"])) for message in document["messages"]]
     except (ValueError, KeyError, TypeError):
         return []
-
-
-def _messages(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(role, text) of what a chat, the Responses protocol with its calls and results, or texts alone say."""
-    if "instructions" in document:
-        yield "system", str(document["instructions"])
-    for item in document["messages"] if "messages" in document else document["input"]:
-        if isinstance(item, str):
-            yield "text", item
-        elif "role" in item:
-            yield str(item["role"]), _content(item["content"])
-        else:
-            yield str(item["type"]), str(item.get("output", item.get("arguments")))
 
 
 def _content(content: object) -> str:

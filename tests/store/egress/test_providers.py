@@ -123,6 +123,14 @@ def test_a_file_that_cannot_be_used_is_told_and_not_written_over(data_dir: DataD
     assert data_dir.providers.read_bytes() == content
 
 
+def test_a_file_of_a_version_with_the_responses_protocol_is_read(data_dir: DataDir) -> None:
+    own = providers.add(data_dir, OWN)
+    document = json.loads(data_dir.providers.read_text())
+    document["providers"][0]["supports_responses"] = True
+    data_dir.providers.write_text(json.dumps(document))
+    assert providers.load(data_dir).entries == (own,)
+
+
 def test_a_file_of_numbers_without_fractions_is_read(data_dir: DataDir) -> None:
     document = {
         "providers": [{"id": 1, "name": "a", "base_url": "http://127.0.0.1/v1", "input_price": 2}],

@@ -36,7 +36,7 @@ def test_an_answer_has_the_shape_of_the_contract(
     assert answer.status_code == 200
     assert set(body) == {
         "chat_id", "turn_id", "mode", "model", "answer_md", "time_range", "evidence", "claims", "coverage",
-        "sources", "usage", "warnings", "dropped_citations", "attachments", "response_id", "scope", "way",
+        "sources", "usage", "warnings", "dropped_citations", "attachments", "scope", "way",
         "retrieved", "second_readings", "cut_off", "error",
     }  # fmt: skip
     assert body["time_range"] == {

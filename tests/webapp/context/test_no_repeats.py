@@ -60,22 +60,6 @@ def test_a_transcript_carries_no_earlier_pack(
         assert len(packs) == len(QUESTIONS) and all(each == hashes[0] for each in hashes)
 
 
-@pytest.mark.parametrize("made", [Sse, Socket])
-def test_what_a_provider_keeps_holds_no_earlier_pack(
-    database: Database, now: Clock, tmp_path: Any, made: Callable[[Running], Mouth]
-) -> None:
-    """An instruction holds for one answer: the pack is told with each and is never in the transcript."""
-    with (
-        StubModel(has_responses=True) as stub,
-        running(database, stub, now, tmp_path, supports_responses=True) as served,
-    ):
-        stub.reply({"answer_md": "I do not know.", "evidence": []})
-        ask_all(served, made(served))
-        assert [LEARNED in request["instructions"] for request in stub.requests] == [True] * len(QUESTIONS)
-        assert [LEARNED in str(request["input"]) for request in stub.requests] == [False] * len(QUESTIONS)
-        assert stub.requests[-1]["previous_response_id"] and len(stub.requests[-1]["input"]) == 1
-
-
 def test_evidence_mode_is_told_none(database: Database, now: Clock, tmp_path: Any) -> None:
     with StubModel() as stub, running(database, stub, now, tmp_path) as served:
         stub.reply({"answer_md": "I do not know.", "evidence": []})

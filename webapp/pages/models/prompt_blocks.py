@@ -169,9 +169,8 @@ def prompt_sent(request: SentRequest) -> PromptView | None:
     if not (request.body and request.blocks):
         return None
     document = json.loads(request.body)
-    told = [document["instructions"]] if "instructions" in document else []  # the Responses protocol
     messages = document.get("messages", ())
-    told += [message.get("content") for message in messages if message.get("role") == "system"]
+    told = [message.get("content") for message in messages if message.get("role") == "system"]
     blocks, tools = split_blocks(request.blocks, list(map(str, told))), document.get("tools")
     return _view(blocks, json.dumps(tools, ensure_ascii=False) if tools else "") if blocks else None
 

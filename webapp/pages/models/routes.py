@@ -30,7 +30,7 @@ from webapp.pages.models.prompt_blocks import editor
 
 _TEXTS = ("name", "base_url", "model", "tool_format", "currency")
 _NUMBERS = ("context_tokens", "input_price", "output_price")
-_FLAGS = ("supports_tool_role", "single_system", "supports_responses")
+_FLAGS = ("supports_tool_role", "single_system")
 _ABILITIES = ("supports_tools", "supports_vision", "supports_json_schema")
 _CHOICES = {"": None, "yes": True, "no": False}
 SENT = {
