@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from assistant.context.background import PreparedContext, prepare
-from assistant.context.packs import ContextRequest
+from assistant.context.background import ContextRequest, PreparedContext, prepare
 from assistant.core.errors import TurnRefused, UnknownChat
 from assistant.core.models import PATIENCE_S, AnyModel
 from assistant.core.records import MAX_MESSAGE_CHARS, MAX_NOTE_CHARS, MAX_PROMPT_CHARS, NO_VOICE, TurnRequest

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from assistant.context import session_closing, topics
-from assistant.context.background import VERSION, prepare
-from assistant.context.packs import ContextRequest
+from assistant.context.background import VERSION, ContextRequest, prepare
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_summaries import ChatSummary
 from store.memory.context_packs import StoredPack
@@ -50,7 +49,7 @@ class PackLineAnswer(Answer):
 
 class PartAnswer(PackLineAnswer):
     why: str
-    is_cut: bool
+    is_cut: bool = Field(False, description="Of a pack of an earlier version: whether its end is missing.")
 
 
 class LeftOutAnswer(PackLineAnswer):

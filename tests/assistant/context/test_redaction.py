@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.context import topics
-from assistant.context.background import prepare
-from assistant.context.packs import ContextRequest
+from assistant.context.background import ContextRequest, prepare
 from assistant.context.session_closing import ContextServices
 from assistant.core.texts import REDACTED, is_luhn, redacted
 from store.memory import chat_digests, chat_sessions, chat_summaries
