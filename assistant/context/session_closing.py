@@ -155,8 +155,8 @@ def summarise(services: ContextServices, session_ids: Sequence[int]) -> None:
             _summarise(services, session_id)
             left -= 1
         if session_ids:
-            topics.recent(services.database, services.clock())
-            topics.history(services.database, services.clock())
+            topics.roll_up(services.database, "recent", services.clock())
+            topics.roll_up(services.database, "history", services.clock())
             topics.gather(services.database, session_ids, services.clock())
     except FAULTS as error:
         waiting = (
@@ -269,15 +269,15 @@ def _embedded(services: ContextServices, session_id: int, fields: Fields) -> Emb
 
 
 def _score_usefulness(services: ContextServices, turns: Sequence[SessionTurn]) -> None:
-    """How much of their background sampled answers made use of: the share of its tags they name."""
+    """How much of their background sampled answers made use of: the share of its words they name."""
     by_id = {turn.turn_id: turn for turn in turns}
     shares = {}
     for turn_id in context_packs.unjudged(services.database, by_id):
         turn = by_id[turn_id]
         pack = context_packs.of_turn_id(services.database, turn_id)
-        told = set(topics.keyword_candidates(pack.text)) if pack else set()
-        words = told - set(topics.keyword_candidates(turn.question))
-        used = words & set(topics.keyword_candidates(turn.answer_md))
+        told = relevance.terms(pack.text).keys() if pack else set()
+        words = told - relevance.terms(turn.question).keys()
+        used = words & relevance.terms(turn.answer_md).keys()
         shares[turn_id] = round(len(used) / len(words), 3) if words else 0.0
     if shares:
         context_packs.judge(services.database, shares)

@@ -125,8 +125,8 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
         topic = prepared.topic
         pack = _pack(prepared.pack, prepared.reason)
     return SnapshotAnswer(
-        recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
-        history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
+        recent=LineAnswer.list_of(topics.roll_up(own.database, "recent", now_ms).lines),
+        history=LineAnswer.list_of(topics.roll_up(own.database, "history", now_ms).lines),
         topic=None if topic is None else TopicAnswer.of(topic),
         pack=pack,
     )
@@ -143,8 +143,8 @@ def export() -> ExportAnswer:
         summaries += chat_summaries.get(own.database, ids[at : at + EXPORTED_AT_ONCE]).values()
     return ExportAnswer(
         summaries=[ChatSummaryAnswer.of(each, tags=dict(each.tags)) for each in summaries],
-        recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
-        history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
+        recent=LineAnswer.list_of(topics.roll_up(own.database, "recent", now_ms).lines),
+        history=LineAnswer.list_of(topics.roll_up(own.database, "history", now_ms).lines),
         topics=ExportedTopic.list_of(topics.renewed(own.database, now_ms)),
         telemetry=TelemetryAnswer.of(context_packs.telemetry(own.database)),
     )
