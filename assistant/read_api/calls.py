@@ -264,39 +264,24 @@ _DATE = re.compile(r"(19[7-9]\d|2[01]\d\d)(?:(-?)(\d\d)(?:\2(\d\d))?)?")
 
 
 def parse(value: float | str, name: str, zone: tzinfo | None = None) -> int:
-    """Epoch milliseconds of epoch seconds, of an RFC 3339 time with its zone, or of when a date began in a
-    `zone`. Raises `ReadRefused`.
+    """Epoch milliseconds of epoch seconds, of an RFC 3339 time with its zone, or of when a day, a month or a
+    year began in a `zone`: ``2026-11-20``, ``20261120``, ``2026-11``, ``2026``. Raises `ReadRefused`.
     """
+    written = str(value).strip().removesuffix(".0")
     try:
-        seconds = _beginning(value, zone) if zone else None
-        seconds = float(value) if seconds is None else seconds
-    except ValueError:
-        seconds = _written(str(value).strip())
+        if zone and (date := _DATE.fullmatch(written)):
+            seconds = datetime(int(date[1]), int(date[3] or 1), int(date[4] or 1), tzinfo=zone).timestamp()
+        elif re.fullmatch(r"[-+\d.e]+", str(value), re.IGNORECASE):
+            seconds = float(value)
+        else:
+            at = datetime.fromisoformat(written)
+            seconds = at.timestamp() if at.tzinfo else math.nan
+    except (ValueError, OverflowError):
+        seconds = math.nan
     if not 0 <= seconds <= MAX_EPOCH_SECONDS:  # nor NaN
         example = "2026-11-20, 2026-11-20T13:00:00+01:00 (the zone is needed) or epoch seconds"
         raise ReadRefused("invalid", f"{name} must be like {example}, not {str(value)[:40]!r}")
     return to_ms(seconds)
-
-
-def _beginning(value: float | str, zone: tzinfo) -> float | None:
-    """When a day, month or year began: ``2026-11-20``, ``20261120``, ``2026-11``, ``2026``; None for none."""
-    written = str(value).strip().removesuffix(".0")
-    date = _DATE.fullmatch(written)
-    if date is None:
-        return None
-    try:
-        return datetime(int(date[1]), int(date[3] or 1), int(date[4] or 1), tzinfo=zone).timestamp()
-    except ValueError:  # no such day
-        return None if written.isdigit() else math.nan
-
-
-def _written(text: str) -> float:
-    """Epoch seconds; NaN for what is no time with its zone."""
-    try:
-        at = datetime.fromisoformat(text)
-        return at.timestamp() if at.tzinfo else math.nan
-    except (ValueError, OverflowError):
-        return math.nan
 
 
 # -- reading past the rules -------------------------------------------------------------------
