@@ -1,4 +1,4 @@
-"""The lines that answer a question, one per fact, or the cell of a table; and what stands on no frame."""
+"""The lines that answer a question, one per fact; and what stands on no frame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assistant.language.questions import (
     asks_where,
 )
 from assistant.language.values import DaysMeant
-from assistant.retrieval import answer_lines, table_cells
+from assistant.retrieval import answer_lines
 from assistant.retrieval.answer_lines import (
     Answers,
     Moment,
@@ -28,7 +28,6 @@ from assistant.retrieval.answer_lines import (
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.furniture import other_windows
 from assistant.retrieval.retrieval import Entry, Retrieval
-from assistant.retrieval.table_cells import Crossing
 from assistant.retrieval.usage import Window
 from assistant.turns.activity_answers import ActivityAnswers
 from assistant.turns.beside_answers import Beside
@@ -88,32 +87,9 @@ class LineAnswers:
         near = {a.weekday() for a, b in plan.days_ahead if a == b and abs(a - today) <= timedelta(days=7)}
         return DaysMeant(normalize(plan.scope.phrase), plan.days_ahead, frozenset(near))
 
-    @cached_property
-    def crossing(self) -> Crossing | None:
-        """The cell of a table that the question names, on from the one before it where it goes on."""
-        plan, entries = self.turn.plan, self.retrieval.entries
-        asked = plan.message, plan.scope.follows
-        synonyms = self.synonyms(told_by(entries), {}) if entries else {}
-        return table_cells.crossing(asked, synonyms, entries, self._tables)
-
     @property
     def is_found(self) -> bool:
-        return self.crossing is not None or self.found.is_found
-
-    @property
-    def has_words(self) -> bool:
-        """Whether each word of the question stands on some frame, as itself."""
-        lines = told_by(self.retrieval.entries)
-        return {word for line in lines for word in answer_lines.named(self.words, line)} >= set(self.words)
-
-    @property
-    def has_head(self) -> bool:
-        """Whether the time that the question names is a head of the table that answers."""
-        return self.crossing is not None and self.crossing.is_named(self.turn.plan.scope.phrase)
-
-    def _tables(self, entry: Entry) -> list[layout.Table]:
-        reading = self._reading(entry) if entry.frame.text.count(layout.CELL) else None
-        return layout.tables(reading.lines) if reading else []
+        return self.found.is_found
 
     def _reading(self, entry: Entry) -> Reading | None:
         number = entry.frame.reading_id
@@ -147,15 +123,6 @@ class LineAnswers:
                 quotes = tuple(Quote(entry.id, item) for item in told[:MAX_TICKED])
                 return Item(f"{self.activity.when(entry.frame.captured_ms)}, {head}{cited}", quotes)
         return None
-
-    def cell(self, found: Crossing) -> Iterator[Item]:
-        """The cell, its row and the heads above it; then what stands elsewhere."""
-        entry, cells = found.entry, set(layout.CELL.join(found.table).split(layout.CELL))
-        quotes = (Quote(entry.id, one[:MAX_PASSAGE_CHARS]) for one in (found.cell, found.row, found.heads))
-        yield Item(self.activity.when(entry.frame.captured_ms), tuple(quotes))
-        for moment in self.found.moments:
-            if beside := [line for line in moment if not cells.issuperset(line.text.split(layout.CELL))]:
-                yield self.moment(beside)
 
     def moment(self, found: Moment) -> Item:
         """When, and the lines; where they stood is said by the source of each."""

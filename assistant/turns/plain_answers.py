@@ -30,7 +30,6 @@ from assistant.turns.beside_answers import Beside
 from assistant.turns.line_answers import LineAnswers
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from engines.chat.extractive import ExtractiveModel, Item, plain
-from store.chats import conversations
 from store.frames import apps
 from store.frames.activity_intervals import Segment
 
@@ -45,32 +44,21 @@ def quotation(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> Checke
 
 def _wider(composing: _Composing) -> _Composing:
     """The same over everything, where a time that a question names has nothing of it and other times have: it
-    may be what the question is about, and not when that was on the screen. So may the head of a table be,
-    the more where the answer before was from that table.
+    may be what the question is about, and not when that was on the screen.
     """
     turn, plan = composing.turn, composing.turn.plan
     is_named = plan.scope.phrase and plan.has_range and not plan.is_bounded
     if not (is_named and plan.words and composing.asks_for_lines):
         return composing
-    before = turn.plan, turn.coverage, turn.evidence
-    shown = conversations.shown_last(turn.database, plan.chat_id, scopes.SHOWN) if plan.chat_id else []
-    lines = composing.lines
-    has_some = not lines.crossing and lines.is_found and lines.has_words
-    if not lines.has_head if lines.crossing else has_some and not (plan.scope.follows and shown):
+    if composing.lines.is_found or plan.scope.follows:
         return composing
+    before = turn.plan, turn.coverage, turn.evidence
     outside = scopes.outside(turn.database, plan.scope, plan.filters, plan.zone, plan.now_ms, plan.language)
     topic = f"{plan.searched_for} {plan.scope.phrase}"
     words = tuple(dict.fromkeys((*plan.words, *asked_words(topic))))
-    turn.plan = replace(plan, scope=outside, words=words, searched_for=topic, shown=frozenset(shown))
+    turn.plan = replace(plan, scope=outside, words=words, searched_for=topic)
     wider = _Composing(turn, look(turn), composing.beside, inside=composing)
-    cell = wider.lines.crossing if wider.lines.has_head else None
-    if cell and (not has_some or cell.entry.frame.id in shown):
-        names = "not_then", "as_head"
-        not_then, as_head = (text(one, plan.language, "scope", phrase=outside.phrase) for one in names)
-        scope = turn.plan.scope
-        turn.plan = replace(turn.plan, scope=replace(scope, text=scope.text.replace(not_then, as_head)))
-        return wider
-    if wider.lines.is_found and not (lines.is_found or plan.scope.follows):
+    if wider.lines.is_found:
         return wider
     turn.plan, turn.coverage, turn.evidence = before
     return composing
@@ -78,9 +66,8 @@ def _wider(composing: _Composing) -> _Composing:
 
 def beside_frames(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> CheckedAnswer | None:
     """The same where there is no frame; None where nothing else answers either."""
-    composing = _wider(_Composing(turn, retrieval, beside))
-    items = list(composing.answer()) if composing.lines.crossing else beside.alone()
-    return _checked(composing, items) if items else None
+    items = beside.alone()
+    return _checked(_Composing(turn, retrieval, beside), items) if items else None
 
 
 def _checked(composing: _Composing, items: Sequence[Item]) -> CheckedAnswer:
@@ -179,15 +166,12 @@ class _Composing:
         plan, found = self.turn.plan, self.lines.found
         # What bears on the question may say nothing of a word of it that is nowhere: then that is said first.
         is_whole = found.is_found and (plan.leans or not found.missing)
-        self._note_found(is_whole or self.lines.crossing is not None)
-        if self.inside and self.lines.is_found and not self.lines.has_head:
+        self._note_found(is_whole)
+        if self.inside and self.lines.is_found:
             phrase = plain(plan.scope.phrase)
             yield Item(
                 self.inside.lines.nothing() + text("elsewhere", plan.language, phrase=phrase), is_point=False
             )
-        if self.lines.crossing:
-            yield from self.lines.cell(self.lines.crossing)
-            return
         if not is_whole:
             sentence = self.lines.nothing()
             if sources := self.beside.looked_at():
