@@ -201,7 +201,9 @@ def refine(services: ContextServices, session_id: int) -> bool:
     """Let the model that answered put a summary into better words; False where the rules' words stay."""
     with _put_off(f"session {session_id} is put into better words"):
         turns = chat_summaries.summary_input(services.database, session_id)
-        fields = turns and session_summary.summary_by_model(
+        if not turns:
+            return False
+        fields = session_summary.summary_by_model(
             services.database,
             services.models,
             turns,
@@ -210,7 +212,7 @@ def refine(services: ContextServices, session_id: int) -> bool:
             services.clock,
             lambda connection: chat_summaries.are_current(connection, session_id, turns),
         )
-        return bool(fields) and _put(services, session_id, turns, fields)
+        return fields is not None and _put(services, session_id, turns, fields)
     return False
 
 

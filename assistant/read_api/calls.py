@@ -152,18 +152,16 @@ class ReadCall:
 
     def permits(self, what: FrameRow | Hit | SampledFrame | Segment) -> bool:
         """Whether today's rules let this out, as part of something else."""
-        beside = () if isinstance(what, Segment) else visible_windows.of_frame(self.database, _frame_id(what))
-        front = what.app_name, what.window_name, what.browser_url
-        return all(self._permits(*window) for window in (front, *beside))
+        windows: list[tuple[str | None, ...]] = [(what.app_name, what.window_name, what.browser_url)]
+        if not isinstance(what, Segment):
+            number = what.frame_id if isinstance(what, Hit) else what.id
+            windows += visible_windows.of_frame(self.database, number)
+        return all(self._permits(*window) for window in windows)
 
     def _permits(self, *window: str | None) -> bool:
         if window not in self._decided:
             self._decided[window] = self._rules.permits(*window)
         return self._decided[window]
-
-
-def _frame_id(what: FrameRow | Hit | SampledFrame) -> int:
-    return what.frame_id if isinstance(what, Hit) else what.id
 
 
 def is_permitted(database: Database, rules: RuleSet, frame: FrameRow) -> bool:
@@ -181,29 +179,30 @@ def call(
     range_ms: tuple[int, int] | None = None,
     at_ms: int | None = None,
 ) -> Iterator[ReadCall]:
-    """A call, with its audit row at the end. Refusals of the store are raised as `ReadRefused`.
+    """A call, with its audit row at the end. What a caller can act on is raised as `ReadRefused`; anything
+    else is a failure of ours.
 
     Without a `zone` times are told on the clock by which the person's days are counted.
     """
     called_ms, made = library.clock(), None
     outcome: Outcome = "failed"
     try:
-        with _refusing():
-            rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
-            made = ReadCall(library, rules, zone or day_clock(library.database).zone, range_ms, at_ms)
-            if rules.unreadable:
-                raise ReadRefused("rules_unreadable", rules.unreadable)
-            yield made
+        rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
+        made = ReadCall(library, rules, zone or day_clock(library.database).zone, range_ms, at_ms)
+        if rules.unreadable:
+            raise ReadRefused("rules_unreadable", rules.unreadable)
+        yield made
         outcome = "answered"
-    except ReadRefused:
+    except (ReadRefused, *_REFUSALS) as error:
         outcome = "refused"
-        raise
+        if isinstance(error, ReadRefused):
+            raise
+        code, sentence = next(refusal for kind, refusal in _REFUSALS.items() if isinstance(error, kind))
+        raise ReadRefused(code, sentence.format(error)) from error
     finally:
         returned = made.returned if made and outcome == "answered" else 0
-        _record(
-            library,
-            Access(called_ms, door, tool, outcome, returned, made.withheld if made else 0, caller.get()),
-        )
+        withheld = made.withheld if made else 0
+        _record(library, Access(called_ms, door, tool, outcome, returned, withheld, caller.get()))
 
 
 def record_refused(library: ReadSources, door: str, tool: str) -> None:
@@ -215,8 +214,6 @@ def _record(library: ReadSources, row: Access) -> None:
     with library.database.write() as connection:
         access_log.record(connection, row)
 
-
-# -- refusals ---------------------------------------------------------------------------------
 
 Code = Literal["not_found", "withheld", "gone", "invalid", "rules_unreadable", "busy"]
 
@@ -242,16 +239,6 @@ _REFUSALS: Mapping[type[Exception], tuple[Code, str]] = {
     StoreBusy: ("busy", "the database is busy; try again"),
     DeadlineExceeded: ("busy", "this took too long and was stopped; ask for less"),
 }
-
-
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """Say what a caller can act on as a `ReadRefused`; anything else is a failure of ours."""
-    try:
-        yield
-    except tuple(_REFUSALS) as error:
-        code, sentence = next(refusal for kind, refusal in _REFUSALS.items() if isinstance(error, kind))
-        raise ReadRefused(code, sentence.format(error)) from error
 
 
 # -- times ------------------------------------------------------------------------------------
