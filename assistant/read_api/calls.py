@@ -193,10 +193,11 @@ def call(
             raise ReadRefused("rules_unreadable", rules.unreadable)
         yield made
         outcome = "answered"
-    except (ReadRefused, *_REFUSALS) as error:
+    except ReadRefused:
         outcome = "refused"
-        if isinstance(error, ReadRefused):
-            raise
+        raise
+    except tuple(_REFUSALS) as error:
+        outcome = "refused"
         code, sentence = next(refusal for kind, refusal in _REFUSALS.items() if isinstance(error, kind))
         raise ReadRefused(code, sentence.format(error)) from error
     finally:
