@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from assistant.context import relevance, session_summary, topics
 from assistant.context.relevance import Said
@@ -108,12 +108,17 @@ def build(
         pack = fill(chats, ranked, topic.title if topic else "", max_chars)
     record = {
         "topic": topic.to_json() if topic else None,
-        "parts": [asdict(part) for part in pack.parts],
-        "left_out": [asdict(part) for part in pack.left_out],
+        "parts": [_kept(part, "why") for part in pack.parts],
+        "left_out": [_kept(part, "reason") for part in pack.left_out],
     }
     name = hashlib.sha256(pack.text.encode("utf-8", "surrogatepass")).hexdigest()[:16] if pack.text else ""
     sessions = tuple(sorted({number for part in pack.parts for number in part.sessions}))
     return StoredPack(0, session.id, name, pack.text, record, sessions, pack.tokens, 0.0, now_ms)
+
+
+def _kept(part: Part, more: str) -> dict[str, Any]:
+    """As it is kept with the turn."""
+    return {name: getattr(part, name) for name in ("section", "text", "sessions", "score", more)}
 
 
 def fill(chats: Sequence[Chat], ranked: Sequence[Said], topic: str, max_chars: int) -> Pack:
