@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 
 from assistant.core.texts import ASKED_IN, UNSPACED, asked_in, expressions, normalize, question_words
 from assistant.language.small_words import is_small, languages_of
@@ -75,6 +75,23 @@ _WITH_SUBJECTS = ("en", "de", "fr", "nl", "sv", "ru", "uk")
 def drops_subject(message: str) -> bool:
     """Whether a question is in a language in which it needs no pronoun for what the one before is about."""
     return asked_in(message) not in _WITH_SUBJECTS
+
+
+def asks_for_latest(message: str) -> bool:
+    """Whether a question asks how something is now, or how it was in the end."""
+    language, text = asked_in(message), normalize(message)
+    return any(pattern.search(text) for pattern in (_now(language), _pattern(language, "latest")))
+
+
+@lru_cache(maxsize=4096)
+def says_change(line: str) -> bool:
+    """Whether a line says, in whatever language, that something is no longer as it was."""
+    return _changes().search(normalize(line)) is not None
+
+
+@cache
+def _changes() -> re.Pattern[str]:
+    return re.compile("|".join(_pattern(language, "changes").pattern for language in ASKED_IN))
 
 
 _ABOUT_ANYTHING = (Form.FACT, Form.DURATION, Form.VISITS, Form.APPS, Form.YES_NO)
@@ -196,7 +213,7 @@ def is_asked(sentence: str) -> bool:
 
 @cache
 def _now(language: str) -> re.Pattern[str]:
-    """The words for the present."""
+    """The words for the present: what is asked of now is answered by what was shown last."""
     is_latin, is_han = language in LATIN, language in HAN
     table = latin(language) if is_latin else han(is_japanese=language == "ja") if is_han else {}
     now = "|".join(re.escape(word) for word, entry in table.items() if entry[0] == "!")

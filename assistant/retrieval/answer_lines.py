@@ -28,7 +28,7 @@ from types import MappingProxyType
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
-from assistant.language.questions import Form, words_beside_sources
+from assistant.language.questions import Form, asks_for_latest, says_change, words_beside_sources
 from assistant.language.small_words import bare, languages_of
 from assistant.language.values import NO_DAYS, DaysMeant, values
 from assistant.retrieval.furniture import Furniture, lines_of, title_of
@@ -60,6 +60,7 @@ _ON_FRAME = 0.25
 _TITLE = 0.5
 _MEANING = 0.8
 _SHOWN = 0.3  # of a frame that the question before was answered by
+_ABOUT_IT = 0.25  # of a question, in a line by itself that says that things changed
 _WRONG_KIND = 0.4
 
 _WORD = re.compile(r"[^\W_]+")
@@ -143,7 +144,7 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
     is_found = any(
         line.coverage > ENOUGH or (question.leans and weighing.was_shown(line.entry)) for line in best_first
     )
-    moments = _latest_first(_moments(_facts(best_first), weighing), question)
+    moments = _latest_first(_moments(_facts(best_first), weighing), question, weighing)
     if is_found and question.asks_for_last:
         shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[: BESIDE[0]]
         others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
@@ -210,19 +211,24 @@ def _moments(facts: Iterable[Line], weighing: _Weighing) -> list[Moment]:
     return moments
 
 
-def _latest_first(moments: list[Moment], question: Question) -> list[Moment]:
+def _latest_first(moments: list[Moment], question: Question, weighing: _Weighing) -> list[Moment]:
     """Those that bear on the question nearly as much as the best one, the latest first; then the others.
 
     What is shown later may say otherwise than what was shown before; it does where it is about all that the
-    best one is about.
+    best one is about. Where the question asks how things are now, or the later line says that they changed,
+    it does where it is about part of that.
     """
     if not moments:
         return []
-    best = moments[0][0]
+    best, is_latest = moments[0][0], asks_for_latest(question.text)
 
     def bears(moment: Moment) -> bool:
         line = moment[0]
         is_nearly = line.weight >= NEARLY * best.weight and line.coverage >= NEARLY_ALL * best.coverage
+        if line.entry.frame.captured_ms > best.entry.frame.captured_ms and not is_nearly:
+            is_news = is_latest or any(says_change(each.text) for each in moment)
+            enough = min(_ABOUT_IT, NEARLY_ALL * weighing.own(best))
+            is_nearly = is_news and max(map(weighing.own, moment)) >= enough
         return is_nearly and fits(question.form, f"{line.entry.told} {line.text}".strip(), question.text)
 
     bearing = [moment for moment in moments if moment is moments[0] or bears(moment)]
@@ -318,6 +324,11 @@ class _Weighing:
             for at in order:
                 own[at] = max(own[at], _FADES * own[at - order.step])
         return [max(share, floor) for share in own]
+
+    def own(self, line: Line) -> float:
+        """How much of the question (0..1) a line has by itself."""
+        shares = self._named[line.text]
+        return sum(self.weights.get(word, 0.0) * share for word, share in shares.items()) / self.total
 
     def likelihood(self, line: Line) -> float:
         """Lower for a line without the kind of thing asked for."""

@@ -6,9 +6,11 @@ from assistant.core.texts import ASKED_IN, asked_in, expressions
 from assistant.language.questions import (
     Form,
     asked_words,
+    asks_for_latest,
     asks_where,
     form_of,
     leans,
+    says_change,
 )
 from tests.tables import for_each
 
@@ -133,6 +135,36 @@ def test_a_question_that_begins_so_or_has_a_pronoun_leans_on_the_one_before(
     question: str, does_lean: bool
 ) -> None:
     assert leans(question, asked_in(question)) is does_lean
+
+
+@for_each(
+    ("line", "is_change"),
+    [
+        ("the keys are now at the baker's", True),
+        ("Der Termin wird auf Freitag verschoben", True),
+        ("交货期改到五月", True),
+        ("예약이 26일로 바뀌었어", True),
+        ("the keys are at the baker's", False),
+        ("Termin am Freitag", False),
+        ("交货期五月", False),
+    ],
+)
+def test_a_line_says_that_something_changed(line: str, is_change: bool) -> None:
+    assert says_change(line) is is_change
+
+
+@for_each(
+    ("question", "is_latest"),
+    [
+        ("What does the mast cost now?", True),
+        ("Worauf haben wir uns am Ende geeinigt?", True),
+        ("船最后多少钱？", True),
+        ("What does the mast cost?", False),
+        ("船多少钱？", False),
+    ],
+)
+def test_how_things_are_now_or_were_in_the_end_is_asked(question: str, is_latest: bool) -> None:
+    assert asks_for_latest(question) is is_latest
 
 
 def test_where_asks_for_a_place() -> None:

@@ -200,6 +200,16 @@ def test_a_window_is_not_meant_by_the_name_of_another_app() -> None:
     assert not usage.meant(activity, ["firefox"], {"firefox": {"chrome": 0.56}})
 
 
+def test_a_later_line_that_says_so_comes_before_what_it_changed() -> None:
+    before = screen("e1", "Members", "Name Phone Berth\nAda Moreno 555 0142 B7", 1000)
+    after = screen("e2", "Chat", "Ada: by the way, my new one is 555 0858", 2000)
+    other = screen("e3", "Chat", "Ada: see you at the harbour", 3000)
+    near = {"ada: by the way, my new one is 555 0858": 0.4}
+    found = answers("Ada's phone?", before, after, other, nearness=near)
+    assert found.moments[0][0].text == "Ada: by the way, my new one is 555 0858"
+    assert "Ada Moreno 555 0142 B7" in [line.text for line in found.moments[1]]
+
+
 def test_what_a_frame_has_of_the_window_and_not_in_it_is_no_answer() -> None:
     shown = screen(
         "e1",
