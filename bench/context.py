@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from assistant.context import session_closing
-from assistant.context.background import VERSION, prepare
-from assistant.context.packs import ContextRequest
+from assistant.context.background import VERSION, ContextRequest, prepare
 from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.models import ChatModels
 from bench.report import Report, percentile, timed_ms

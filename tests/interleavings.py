@@ -34,8 +34,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from assistant.context import background, session_closing
+from assistant.context.background import ContextRequest
 from assistant.context.observation_words import ObservationWords
-from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.errors import TurnRefused
 from assistant.core.query_embedder import QueryEmbedder

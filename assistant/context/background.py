@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from assistant.context import packs, relevance, topics
-from assistant.context.packs import TRUNCATED, ContextRequest, safe_line
+from assistant.context.packs import TRUNCATED, safe_line
 from assistant.context.session_closing import FAULTS, ContextPace, ContextServices, off_by_settings
 from assistant.context.topics import Topic
 from assistant.core.prompt_blocks import BACKGROUND_ROOM
@@ -44,6 +44,24 @@ MOST_FACTS = 6
 _SAID = "[What the person said]"
 _FACT_CHARS = 160
 NO_PACK = StoredPack(0, 0, "", "", {}, (), 0, 0.0, 0)
+# In a small window background takes at most this share of the prompt: the screen comes first.
+_SMALL_WINDOW_TOKENS, _SMALL_WINDOW_SHARE = 8_192, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """A question as far as its background is concerned. `prompt_tokens` is about what else is sent.
+
+    `withheld` says why the model is told nothing, whatever there is; '' where it may be told.
+    """
+
+    message: str
+    chat_id: int | None = None
+    session_id: int | None = None
+    version: str = ""
+    withheld: str = ""
+    prompt_tokens: int = 0
+    window_tokens: int = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,18 +188,23 @@ def _prepared(
     if asking.withheld:
         return replace(plain, reason=asking.withheld)
     told = replace(plain, prompt_tokens=asking.prompt_tokens, facts=facts)
-    max_chars, max_tokens = packs.limits(services, asking)
+    max_chars, max_tokens = _limits(services, asking)
     fits = last is not None and (max_tokens is None or last.tokens <= max_tokens)
     if last and fits and not _is_due(pace, session.metadata, topic, len(messages), now_ms):
         return replace(told, pack=last, reason=N_("given earlier in this chat; not renewed yet"))
-    room, question = (max_chars, max_tokens), _question(messages, topic)
-    pack = packs.build(packs.loaded(services, session, topic, question, now_ms, *room), *room)
-    record, build_ms = packs.record(pack, topic), (time.perf_counter() - began_s) * 1_000
-    made = StoredPack(
-        0, session.id, pack.hash, pack.text, record, pack.sessions, pack.tokens, build_ms, now_ms
-    )
+    pack = packs.build(services, session, topic, _question(messages, topic), now_ms, max_chars, max_tokens)
+    pack = replace(pack, build_ms=(time.perf_counter() - began_s) * 1_000)
     reason = N_("made for this question") if pack.text else N_("there is nothing yet")
-    return replace(told, pack=made, reason=reason, is_new=True)
+    return replace(told, pack=pack, reason=reason, is_new=True)
+
+
+def _limits(services: ContextServices, asking: ContextRequest) -> tuple[int, int | None]:
+    """How many characters a pack may have, and how many tokens: in a small window a share of the prompt."""
+    tokens = None
+    if asking.window_tokens <= _SMALL_WINDOW_TOKENS:
+        tokens = int(asking.prompt_tokens * _SMALL_WINDOW_SHARE / (1 - _SMALL_WINDOW_SHARE))
+    most = chat_sessions.pack_chars(services.database, services.settings.pack_max_chars)
+    return min(most, BACKGROUND_ROOM), tokens
 
 
 def _question(messages: Sequence[str], topic: Topic | None) -> str:

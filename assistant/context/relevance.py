@@ -1,8 +1,8 @@
 """Which earlier chats bear on a question, and which of their sentences say most of it.
 
-A chat bears on a question by its meaning (cosine) and by the question's rare words in it, and by how near
-it is to the chats that do, and to those near these: what goes on from them need not name what it is about.
-Words that chats of any subject share say how one asks, and not what about.
+A chat bears on a question by its meaning (cosine) and by the question's rare words in it, and by the words
+that it shares with the chats that do, and with those near these: what goes on from them need not name what
+it is about.
 """
 
 from __future__ import annotations
@@ -36,10 +36,6 @@ FLOOR = 0.39
 at least 0.40 for its question, and the best for questions on none of them 0.29 at most."""
 _WORDS = 2.0
 """How much shared words count beside meaning: their cosines spread about half as wide."""
-_PRIOR_CHATS = 20
-"""How near a chat is to just any is known well from more than so many, and hardly from a few."""
-_NEAREST = 10
-"""Chats by which one tells how near it is to just any."""
 _STEPS = 3
 """How many chats on it is at most from one that bears on a question to one that goes on from it."""
 _SHARE_OF_BEST = 0.55
@@ -78,12 +74,12 @@ def related(
     if not candidates.ids:
         return {}
     cosines = candidates.cosines(vector)
-    total = cosines + _shares(database, terms(question), candidates, cosines)
+    total = cosines + _shares(database, terms(question), candidates.ids)
     pool = np.argsort(-total, kind="stable")[:_POOL]
     if total[pool[0]] < FLOOR:
         return {}
     ids = [candidates.ids[at] for at in pool]
-    likeness = _WORDS * _links(database, ids) + _beyond_chance(candidates.cosines_among(pool))
+    likeness = _WORDS * _links(database, ids)
     np.fill_diagonal(likeness, 0.0)
     np.fill_diagonal(likeness, likeness.max(axis=1))
     score = bearing = np.clip(total[pool], 0.0, None)
@@ -99,34 +95,17 @@ def related(
     }
 
 
-def _beyond_chance(likeness: Likeness) -> Likeness:
-    """How near each two chats are beyond what each of them is to just any other: one in a rarer language or
-    of many words is near to all of them.
-    """
-    np.fill_diagonal(likeness, -1.0)
-    usual = np.sort(likeness, axis=1)[:, 1:][:, -_NEAREST:].sum(axis=1) / min(_NEAREST, len(likeness))
-    usual *= len(usual) / (len(usual) + _PRIOR_CHATS)
-    return np.asarray(likeness - (usual[:, None] + usual[None, :]) / 2, np.float64)
-
-
-def _shares(
-    database: Database, asked: Terms, candidates: Candidates, cosines: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _shares(database: Database, asked: Terms, ids: Sequence[int]) -> npt.NDArray[np.float64]:
     """The part of a question's weight that each chat's terms are: one says the more the fewer chats have it,
-    and something where all do. A word of asking says nothing: those that have it, and the question, are no
-    nearer each other than just any chats.
+    and something where all do.
     """
-    places = {number: at for at, number in enumerate(candidates.ids)}
-    newest = candidates.cosines_among(np.arange(min(len(places), _POOL)))
-    usual = (newest.sum() - newest.trace()) / (newest.size + _PRIOR_CHATS * len(newest))
+    places = {number: at for at, number in enumerate(ids)}
     found = chat_digests.with_terms(database, asked)
     holders = {term: [places[each] for each in found.get(term, ()) if each in places] for term in asked}
-    weight = {term: max(1.0, _rarity(len(chats), len(places))) for term, chats in holders.items()}
-    whole = sum(weight.values())
-    shares = np.zeros(len(places))
+    weight = {term: max(1.0, _rarity(len(chats), len(ids))) for term, chats in holders.items()}
+    shares = np.zeros(len(ids))
     for term, chats in holders.items():
-        if chats and candidates.nearness(chats, cosines) >= usual:
-            shares[chats] += weight[term] / whole
+        shares[chats] += weight[term] / sum(weight.values())
     return shares
 
 

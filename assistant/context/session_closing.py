@@ -10,7 +10,8 @@ from __future__ import annotations
 import getpass
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import apsw
@@ -119,29 +120,33 @@ def window_for(services: ContextServices, chat_id: int | None, given: int | None
         return None
 
 
+@contextmanager
+def _put_off(what: str) -> Iterator[None]:
+    """What fails is logged and made up for later: whatever a defect does, a window closes."""
+    try:
+        yield
+    except (ModelError, *FAULTS) as error:
+        log.warning("%s later: %s", what, type(error).__name__)
+    except Exception:  # also that of a plug-in
+        log.exception("%s later", what)
+
+
 def close(services: ContextServices, session_id: int, by: ClosedBy) -> bool:
     """Close a session and summarise it; closing twice is closing once. False where it was not open."""
-    try:
+    was_open = False
+    with _put_off(f"session {session_id} is closed"):
         was_open = chat_sessions.close(services.database, session_id, by, services.clock())
-        waiting = chat_sessions.pending(services.database)
-    except FAULTS as error:
-        log.warning("session %d is closed later: %s", session_id, type(error).__name__)
-        return False
-    own = [session_id] if was_open else []
-    summarise(services, [*own, *(other for other in waiting if other != session_id)][: MAX_REPAIRED + 1])
+        waiting = [other for other in chat_sessions.pending(services.database) if other != session_id]
+        summarise(services, [session_id][: int(was_open)] + waiting[:MAX_REPAIRED])
     return was_open
 
 
 def close_idle_sessions(services: ContextServices) -> None:
     """Close what nobody was heard of for long, and make up for summaries that failed."""
-    try:
+    with _put_off("stale sessions are closed"):
         for session_id in chat_sessions.stale(services.database, services.clock() - services.stale_ms):
             chat_sessions.close(services.database, session_id, "stale", services.clock())
-        waiting = chat_sessions.pending(services.database)
-    except FAULTS as error:
-        log.warning("stale sessions are closed later: %s", type(error).__name__)
-        return
-    summarise(services, waiting)
+        summarise(services, chat_sessions.pending(services.database))
 
 
 def summarise(services: ContextServices, session_ids: Sequence[int]) -> None:
@@ -149,22 +154,19 @@ def summarise(services: ContextServices, session_ids: Sequence[int]) -> None:
 
     What a store that fails does to one it would do to all of them: they wait together, with one line.
     """
-    left = len(session_ids)
+    database, left = services.database, len(session_ids)
     try:
         for session_id in session_ids:
             _summarise(services, session_id)
             left -= 1
         if session_ids:
-            topics.recent(services.database, services.clock())
-            topics.history(services.database, services.clock())
-            topics.gather(services.database, session_ids, services.clock())
+            topics.roll_up(database, "recent", services.clock())
+            topics.roll_up(database, "history", services.clock())
+            topics.gather(database, session_ids, services.clock())
     except FAULTS as error:
-        waiting = (
-            f"{left} session{'s are' if left > 1 else ' is'} summarised"
-            if left
-            else "digests of chats are made"
-        )
-        log.warning("%s later: %s", waiting, type(error).__name__)
+        waiting = f"{left} session{'s are' if left > 1 else ' is'} summarised"
+        what = waiting if left else "digests of chats are made"
+        log.warning("%s later: %s", what, type(error).__name__)
 
 
 def _summarise(services: ContextServices, session_id: int) -> None:
@@ -197,8 +199,7 @@ def embed(services: ContextServices, session_id: int) -> None:
 
 def refine(services: ContextServices, session_id: int) -> bool:
     """Let the model that answered put a summary into better words; False where the rules' words stay."""
-    timeout_s = services.pace.summary_timeout_s
-    try:
+    with _put_off(f"session {session_id} is put into better words"):
         turns = chat_summaries.summary_input(services.database, session_id)
         if not turns:
             return False
@@ -207,17 +208,11 @@ def refine(services: ContextServices, session_id: int) -> bool:
             services.models,
             turns,
             chat_sessions.summarised_by(services.database, services.settings.summaries),
-            timeout_s,
+            services.pace.summary_timeout_s,
             services.clock,
             lambda connection: chat_summaries.are_current(connection, session_id, turns),
         )
-        if fields is None:
-            return False
-        return _put(services, session_id, turns, fields)
-    except (ModelError, *FAULTS) as error:
-        log.warning("session %d keeps the summary of the rules: %s", session_id, type(error).__name__)
-    except Exception:  # a model's adapter may be a plug-in: the summary of the rules stays
-        log.exception("session %d keeps the summary of the rules", session_id)
+        return fields is not None and _put(services, session_id, turns, fields)
     return False
 
 
@@ -269,15 +264,15 @@ def _embedded(services: ContextServices, session_id: int, fields: Fields) -> Emb
 
 
 def _score_usefulness(services: ContextServices, turns: Sequence[SessionTurn]) -> None:
-    """How much of their background sampled answers made use of: the share of its tags they name."""
+    """How much of their background sampled answers made use of: the share of its words they name."""
     by_id = {turn.turn_id: turn for turn in turns}
     shares = {}
     for turn_id in context_packs.unjudged(services.database, by_id):
         turn = by_id[turn_id]
         pack = context_packs.of_turn_id(services.database, turn_id)
-        told = set(topics.keyword_candidates(pack.text)) if pack else set()
-        words = told - set(topics.keyword_candidates(turn.question))
-        used = words & set(topics.keyword_candidates(turn.answer_md))
+        told = relevance.terms(pack.text).keys() if pack else set()
+        words = told - relevance.terms(turn.question).keys()
+        used = words & relevance.terms(turn.answer_md).keys()
         shares[turn_id] = round(len(used) / len(words), 3) if words else 0.0
     if shares:
         context_packs.judge(services.database, shares)
@@ -334,20 +329,16 @@ class SessionJanitor(threading.Thread):
             self._services.database.close_thread()
 
     def _look(self) -> None:
-        try:
+        with _put_off("observations are refined"):
             for _ in range(OBSERVED_AT_ONCE):
                 look(self._services)  # a chat is not kept open while a model is slow
                 if self._ended.is_set() or not self._observations.step():
                     return
-        except FAULTS as error:
-            log.warning("observations are refined later: %s", type(error).__name__)
-        except Exception:  # the next round may do better
-            log.exception("observations could not be refined")
 
 
 def look(services: ContextServices) -> None:
     """One round."""
-    try:
+    with _put_off("chats are looked after"):
         close_idle_sessions(services)
         who = chat_sessions.summarised_by(services.database, services.settings.summaries)
         if not services.settings.enabled or who == "off":
@@ -361,7 +352,3 @@ def look(services: ContextServices) -> None:
                 if work.is_over:  # somebody asks, or it was ended: it is made up for later
                     return
             chat_sessions.note(services.database, session_id, {"refined_ms": services.clock()})
-    except FAULTS as error:
-        log.warning("chats are looked after later: %s", type(error).__name__)
-    except Exception:  # the next round may do better
-        log.exception("chats could not be looked after")

@@ -14,19 +14,18 @@ Each line of a field is one sentence. A field has the lines that say most.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
 import apsw
 
-from assistant.context.relevance import Said, salient, says_enough, sentences_of, weight
+from assistant.context.relevance import Said, is_told_of, salient, says_enough, sentences_of, terms, weight
 from assistant.core.egress_log import ask_once
 from assistant.core.errors import UnknownModel
 from assistant.core.models import ChatModels
 from assistant.core.records import claim_state
 from assistant.core.strings import PROMPTS, local_time, own_sentences
-from assistant.core.texts import neutralized, normalize, question_words, redacted
+from assistant.core.texts import neutralized, redacted
 from assistant.evidence.citations import without_numbers
 from assistant.evidence.particulars import Screen
 from assistant.language.questions import is_asked
@@ -253,30 +252,13 @@ def _checked(answer: str, turns: Sequence[SessionTurn]) -> list[str]:
     lines = [_without_messages(" ".join(neutralized(redacted(each)).split()), turns) for each in given]
     texts = [text for turn in turns for text in (turn.question, turn.answer_md, *turn.quotes.values())]
     chat = Screen(["\n".join(texts)], [app for turn in turns for app in turn.apps])
-    words = [_words(f"{turn.question}\n{turn.answer_md}") for turn in turns]
+    words = [terms(f"{turn.question}\n{turn.answer_md}") for turn in turns]
     said = [text for line in lines for text in sentences_of(line)]
-    borne_out = [text for text in said if _is_said(text, words) and chat.bears_out(text)]
+    told = (text for text in said if any(is_told_of(text, of_turn) for of_turn in words))
+    borne_out = [text for text in told if chat.bears_out(text)]
     if not borne_out:
         raise ModelMalformed("the chat does not bear the summary out")
     return [f"{MODEL_SAYS}{one_line(text, MAX_SENTENCE_CHARS)}" for text in borne_out[:_MOST_BY_MODEL]]
-
-
-SHARED = 0.5
-"""The part of a sentence's words that a question and its answer have to have."""
-MIN_SHARED_WORDS = 2
-_FIGURE = re.compile(r"\d[\d.,:/-]*\d|\d")
-
-
-def _is_said(sentence: str, turns: Sequence[frozenset[str]]) -> bool:
-    """Whether a question and its answer, of whose words these are, say most of a sentence."""
-    words = _words(sentence)
-    best = max((len(words & turn_words) for turn_words in turns), default=0)
-    return best >= MIN_SHARED_WORDS and best >= SHARED * len(words)
-
-
-def _words(text: str) -> frozenset[str]:
-    """Words that say something, and figures."""
-    return frozenset(question_words(text)) | frozenset(_FIGURE.findall(normalize(text)))
 
 
 # -- as lines ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from functools import lru_cache
@@ -25,7 +25,7 @@ from assistant.language.time_phrases import Calendar
 from store.core.database import Database
 from store.core.times import MAX_MS
 from store.memory import chat_digests, chat_sessions, chat_summaries
-from store.memory.chat_digests import Digest, Line
+from store.memory.chat_digests import Digest, Kind, Line
 from store.memory.chat_summaries import ChatSummary
 
 FIRST_TURNS = 5
@@ -34,6 +34,8 @@ DRIFT_BY = 0.1
 """How much surer another topic has to be."""
 MAX_SESSIONS = 8
 MAX_TITLE_CHARS = 60
+MAX_SCORED = 24
+"""Tags of the questions of a window that may be its topic."""
 THRESHOLD = 0.35
 """How sure a topic has to be, 0 to 1: named in most questions, or in some and in earlier chats (`scores`)."""
 SURE = 0.65
@@ -130,22 +132,17 @@ def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) 
 def scores(
     database: Database, messages: Sequence[str], session_id: int | None, refused: Collection[str] = ()
 ) -> dict[str, float]:
-    """How sure each word of these questions is to be their topic, 0 to 1, and each few side by side that are
-    the tag of an earlier chat.
+    """How sure each tag of these questions is to be their topic, 0 to 1.
 
     Half is the share of the questions that name it, half what earlier chats say: with one that is surely
     about it a third of that half, with many nearly all.
     """
-    confidences = tags(messages, most=24)
-    named = Counter(" ".join(pair) for message in messages for pair in {*_side_by_side(_runs(message))})
-    known = chat_digests.inventory(database, (*confidences, *named), session_id)
-    confidences |= {tag: 0.3 + 0.7 * named[tag] / len(messages) for tag in known.keys() & named.keys()}
+    counted = _counted(messages)
+    known = chat_digests.inventory(database, list(counted), session_id)
     sure_by_tag = {}
-    for tag, confidence in confidences.items():
-        if tag in refused:
-            continue
-        share = (confidence - 0.3) / 0.7
+    for tag in {*_telling(counted)[:MAX_SCORED], *known} - {*refused}:
         number, sure = known.get(tag, (0, 0.0))
+        share = counted[tag] / len(messages)
         sure_by_tag[tag] = round(0.5 * share + 0.5 * sure * number / (number + 2), 3)
     return sure_by_tag
 
@@ -204,14 +201,14 @@ def _surest(scores_by_tag: Mapping[str, float]) -> list[str]:
     highest = max(scores_by_tag.values(), default=0.0)
     best = [tag for tag, score in scores_by_tag.items() if score == highest]
     signs = sorted(filter(HAN.search, best))[-1:]
-    return signs or [tag for tag in best if not any(f" {tag} " in f" {other} " for other in {*best} - {tag})]
+    return signs or [tag for tag in best if not any(_holds(other, tag) for other in best)]
 
 
 def title_of(tag: str, messages: Sequence[str]) -> str:
     """A tag with the words that stand beside it in several of these questions, as a title."""
-    phrases = _phrases([_runs(message) for message in messages])
-    beside = {" ".join(phrase): times for phrase, times in phrases if tag in phrase}
-    title = max(beside, key=lambda phrase: (beside[phrase], len(phrase)), default=tag)
+    counted = _counted(messages)
+    beside = [other for other in counted if counted[other] > 1 and _holds(other, tag)]
+    title = max(beside, key=lambda phrase: (counted[phrase], len(phrase)), default=tag)
     return title[:1].upper() + title[1:]
 
 
@@ -231,29 +228,21 @@ OF_WEEK = 6
 """Chats of a week that are told of."""
 
 
-def recent(database: Database, now_ms: int) -> Digest:
-    """Chats that ended in the last `RECENT_DAYS`, newest first; made and kept where it is missing."""
-    since_ms = now_ms - RECENT_MS
-    known = chat_digests.get(database, "recent")
-    if known is not None and not any(line.at_ms < since_ms for line in known.lines):
-        return known
-    with database.write() as connection:
-        lines = _lines(database, chat_digests.ended_between(database, since_ms, MAX_MS, MAX_RECENT))
-        digest = Digest("recent", lines, since_ms, now_ms)
-        chat_digests.put(connection, digest)
-    return digest
-
-
-def history(database: Database, now_ms: int) -> Digest:
-    """What the time before the recent days was about; made anew when a chat is not recent any more."""
+def roll_up(database: Database, kind: Kind, now_ms: int) -> Digest:
+    """The chats that ended in the last `RECENT_DAYS`, newest first, or those before them by week; made and
+    kept where it is missing, and when a chat is not recent any more.
+    """
     until_ms = now_ms - RECENT_MS
-    known = chat_digests.get(database, "history")
+    known = chat_digests.get(database, kind)
     if known is not None and not chat_digests.ended_between(database, known.until_ms, until_ms, 1):
         return known
-    with database.write() as connection:
-        folded = chat_digests.ended_between(database, 0, until_ms, MAX_FOLDED)
-        lines = _weeks(chat_summaries.get(database, folded))
-        digest = Digest("history", lines, until_ms, now_ms)
+    with database.write() as connection:  # a summary that goes takes along only what is there
+        if kind == "recent":
+            lines = _lines(database, chat_digests.ended_between(database, until_ms, MAX_MS, MAX_RECENT))
+        else:
+            folded = chat_digests.ended_between(database, 0, until_ms, MAX_FOLDED)
+            lines = _weeks(chat_summaries.get(database, folded))
+        digest = Digest(kind, lines, until_ms, now_ms)
         chat_digests.put(connection, digest)
     return digest
 
@@ -299,18 +288,9 @@ TAG_MAX_CHARS = 40
 
 _HAS_LETTER = re.compile(r"[^\W\d_]")
 _REDACTED_WORD = REDACTED.strip("[]")
-_PIECE = re.compile(r"\w[\w.+#'’-]*|[^\w\s]")
-
-
+_PIECE = re.compile(r"\w+(?:[.+#'’-]+\w+)*|[^\w\s]")
 _LATER = Calendar(4_102_444_800_000, ZoneInfo("UTC"))
 """The words of time in a text are the same on any day; on this one all days of a chat have been."""
-
-
-def keyword_candidates(message: str) -> tuple[str, ...]:
-    """The words of one message that may be tags, in normal form, each once: none of asking, nor of time, and
-    no small word of its language.
-    """
-    return tuple(dict.fromkeys(word for run in _runs(message) for word in run))
 
 
 def tags(messages: Sequence[str], most: int = MAX_TAGS) -> dict[str, float]:
@@ -319,60 +299,55 @@ def tags(messages: Sequence[str], most: int = MAX_TAGS) -> dict[str, float]:
     A word of one question among many says less than half of what a word of each does. Words that stand side
     by side in several questions are one tag, and so are those that only ever stand so.
     """
-    runs = [_runs(message) for message in messages]
-    known = {word for of_message in runs for run in of_message for word in run}
-    # A plural s goes where the word is used without it, too.
-    plurals = {word: word[:-1] for word in known if word.endswith("s") and word[:-1] in known}
-    named = [{plurals.get(word, word) for run in of_message for word in run} for of_message in runs]
-    counted = Counter(word for words in named for word in words)
-    for phrase, times in _phrases(runs):
-        for word in {plurals.get(word, word) for word in phrase}:
-            if counted[word] <= times:
-                del counted[word]
-        counted[" ".join(phrase)] = times
-    ranked = sorted(counted, key=lambda word: (-counted[word], -min(len(word), 24), word))
-    return {word: round(0.3 + 0.7 * counted[word] / len(messages), 3) for word in ranked[:most]}
+    counted = _counted(messages)
+    return {tag: round(0.3 + 0.7 * counted[tag] / len(messages), 3) for tag in _telling(counted)[:most]}
 
 
-def _phrases(runs: Sequence[Sequence[Sequence[str]]]) -> list[tuple[tuple[str, ...], int]]:
-    """Two or three words side by side in more than one question, and in how many; the longer first."""
-    pairs = Counter(pair for of_message in runs for pair in {*_side_by_side(of_message)})
-    often = sorted(
-        (phrase for phrase in pairs if pairs[phrase] > 1), key=lambda phrase: (-len(phrase), phrase)
-    )
-    return [
-        (phrase, pairs[phrase]) for at, phrase in enumerate(often)
-        if not any(_holds(other, phrase) and pairs[other] == pairs[phrase] for other in often[:at])
+def _telling(counted: Mapping[str, int]) -> list[str]:
+    """The words, and what stands side by side in several questions, without what only ever stands so; what
+    most questions name first.
+    """
+    phrases = [tag for tag, times in counted.items() if times > 1 and " " in tag]
+    alone = [*phrases, *(tag for tag in counted if " " not in tag)]
+    own = [
+        tag for tag in alone
+        if not any(counted[tag] == counted[other] and _holds(other, tag) for other in phrases)
     ]  # fmt: skip
+    return sorted(own, key=lambda tag: (-counted[tag], -min(len(tag), 24), tag))
 
 
-def _side_by_side(runs: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """Each two and three words that stand side by side."""
-    for run in runs:
-        yield from (tuple(run[at : at + size]) for size in (2, 3) for at in range(len(run) - size + 1))
+def _holds(phrase: str, tag: str) -> bool:
+    """Whether a tag is a part of a longer one."""
+    return tag != phrase and f" {tag} " in f" {phrase} "
 
 
-def _holds(run: Sequence[str], phrase: Sequence[str]) -> bool:
-    size = len(phrase)
-    return any(tuple(run[at : at + size]) == tuple(phrase) for at in range(len(run) - size + 1))
+def _counted(messages: Sequence[str]) -> Counter[str]:
+    """How many of these questions name each word that may be a tag, and each two or three side by side. A
+    plural s goes where the word is used without it, too.
+    """
+    named = [_named(message) for message in messages]
+    known = frozenset[str]().union(*named)
+    return Counter(
+        tag
+        for of_message in named
+        for tag in {word[:-1] if word.endswith("s") and word[:-1] in known else word for word in of_message}
+    )
 
 
 @lru_cache(maxsize=256)
-def _runs(message: str) -> tuple[tuple[str, ...], ...]:
-    """The words that may be tags, as far as they stand side by side; signs in pairs stand alone."""
+def _named(message: str) -> frozenset[str]:
+    """The words of one message that may be tags, in normal form, and those of them that stand side by side:
+    none of asking, nor of time, and no small word of its language. Signs in pairs stand alone.
+    """
     time = time_phrases.in_message(message, _LATER)
     about = redacted(message.replace(time.phrase, " | ") if time else message)
     language = language_of(normalize(about))
-    may_be = {word for word in asked_words(about) if _is_tag(word) and not is_small(word, language)}
-    runs: list[tuple[str, ...]] = [()]
-    for word in _PIECE.findall(normalize(about)):
-        bare = word.strip(".-+#")
-        if bare in may_be and not HAN.search(bare):
-            runs[-1] = (*runs[-1], bare)
-        if bare not in may_be or word[-1] == ".":
-            runs.append(())
-    alone = [(word,) for word in may_be if not any(word in run for run in runs)]
-    return (*filter(None, runs), *sorted(alone))
+    words = {word for word in asked_words(about) if _is_tag(word) and not is_small(word, language)}
+    pieces = [
+        word if word in words and not HAN.search(word) else "" for word in _PIECE.findall(normalize(about))
+    ]
+    beside = (pieces[at : at + size] for size in (2, 3) for at in range(len(pieces) - size + 1))
+    return frozenset([*words, *(" ".join(run) for run in beside if all(run))])
 
 
 def _is_tag(word: str) -> bool:

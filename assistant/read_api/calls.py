@@ -151,18 +151,16 @@ class ReadCall:
 
     def permits(self, what: FrameRow | Hit | SampledFrame | Segment) -> bool:
         """Whether today's rules let this out, as part of something else."""
-        beside = () if isinstance(what, Segment) else visible_windows.of_frame(self.database, _frame_id(what))
-        front = what.app_name, what.window_name, what.browser_url
-        return all(self._permits(*window) for window in (front, *beside))
+        windows: list[tuple[str | None, ...]] = [(what.app_name, what.window_name, what.browser_url)]
+        if not isinstance(what, Segment):
+            number = what.frame_id if isinstance(what, Hit) else what.id
+            windows += visible_windows.of_frame(self.database, number)
+        return all(self._permits(*window) for window in windows)
 
     def _permits(self, *window: str | None) -> bool:
         if window not in self._decided:
             self._decided[window] = self._rules.permits(*window)
         return self._decided[window]
-
-
-def _frame_id(what: FrameRow | Hit | SampledFrame) -> int:
-    return what.frame_id if isinstance(what, Hit) else what.id
 
 
 def is_permitted(database: Database, rules: RuleSet, frame: FrameRow) -> bool:
@@ -180,29 +178,31 @@ def call(
     range_ms: tuple[int, int] | None = None,
     at_ms: int | None = None,
 ) -> Iterator[ReadCall]:
-    """A call, with its audit row at the end. Refusals of the store are raised as `ReadRefused`.
+    """A call, with its audit row at the end. What a caller can act on is raised as `ReadRefused`; anything
+    else is a failure of ours.
 
     Without a `zone` times are told on the clock by which the person's days are counted.
     """
     called_ms, made = library.clock(), None
     outcome: Outcome = "failed"
     try:
-        with _refusing():
-            rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
-            made = ReadCall(library, rules, zone or day_clock(library.database).zone, range_ms, at_ms)
-            if rules.unreadable:
-                raise ReadRefused("rules_unreadable", rules.unreadable)
-            yield made
+        rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
+        made = ReadCall(library, rules, zone or day_clock(library.database).zone, range_ms, at_ms)
+        if rules.unreadable:
+            raise ReadRefused("rules_unreadable", rules.unreadable)
+        yield made
         outcome = "answered"
     except ReadRefused:
         outcome = "refused"
         raise
+    except tuple(_REFUSALS) as error:
+        outcome = "refused"
+        code, sentence = next(refusal for kind, refusal in _REFUSALS.items() if isinstance(error, kind))
+        raise ReadRefused(code, sentence.format(error)) from error
     finally:
         returned = made.returned if made and outcome == "answered" else 0
-        _record(
-            library,
-            Access(called_ms, door, tool, outcome, returned, made.withheld if made else 0, caller.get()),
-        )
+        withheld = made.withheld if made else 0
+        _record(library, Access(called_ms, door, tool, outcome, returned, withheld, caller.get()))
 
 
 def record_refused(library: ReadSources, door: str, tool: str) -> None:
@@ -214,8 +214,6 @@ def _record(library: ReadSources, row: Access) -> None:
     with library.database.write() as connection:
         access_log.record(connection, row)
 
-
-# -- refusals ---------------------------------------------------------------------------------
 
 Code = Literal["not_found", "withheld", "gone", "invalid", "rules_unreadable", "busy"]
 
@@ -243,16 +241,6 @@ _REFUSALS: Mapping[type[Exception], tuple[Code, str]] = {
 }
 
 
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """Say what a caller can act on as a `ReadRefused`; anything else is a failure of ours."""
-    try:
-        yield
-    except tuple(_REFUSALS) as error:
-        code, sentence = next(refusal for kind, refusal in _REFUSALS.items() if isinstance(error, kind))
-        raise ReadRefused(code, sentence.format(error)) from error
-
-
 # -- times ------------------------------------------------------------------------------------
 #
 # A written time must carry its zone: "today" read in UTC is the oldest mistake of such tools. A day, a month
@@ -263,39 +251,24 @@ _DATE = re.compile(r"(19[7-9]\d|2[01]\d\d)(?:(-?)(\d\d)(?:\2(\d\d))?)?")
 
 
 def parse(value: float | str, name: str, zone: tzinfo | None = None) -> int:
-    """Epoch milliseconds of epoch seconds, of an RFC 3339 time with its zone, or of when a date began in a
-    `zone`. Raises `ReadRefused`.
+    """Epoch milliseconds of epoch seconds, of an RFC 3339 time with its zone, or of when a day, a month or a
+    year began in a `zone`: ``2026-11-20``, ``20261120``, ``2026-11``, ``2026``. Raises `ReadRefused`.
     """
+    written = str(value).strip().removesuffix(".0")
     try:
-        seconds = _beginning(value, zone) if zone else None
-        seconds = float(value) if seconds is None else seconds
-    except ValueError:
-        seconds = _written(str(value).strip())
+        if zone and (date := _DATE.fullmatch(written)):
+            seconds = datetime(int(date[1]), int(date[3] or 1), int(date[4] or 1), tzinfo=zone).timestamp()
+        elif re.fullmatch(r"[-+\d.e]+", str(value), re.IGNORECASE):
+            seconds = float(value)
+        else:
+            at = datetime.fromisoformat(written)
+            seconds = at.timestamp() if at.tzinfo else math.nan
+    except (ValueError, OverflowError):
+        seconds = math.nan
     if not 0 <= seconds <= MAX_EPOCH_SECONDS:  # nor NaN
         example = "2026-11-20, 2026-11-20T13:00:00+01:00 (the zone is needed) or epoch seconds"
         raise ReadRefused("invalid", f"{name} must be like {example}, not {str(value)[:40]!r}")
     return to_ms(seconds)
-
-
-def _beginning(value: float | str, zone: tzinfo) -> float | None:
-    """When a day, month or year began: ``2026-11-20``, ``20261120``, ``2026-11``, ``2026``; None for none."""
-    written = str(value).strip().removesuffix(".0")
-    date = _DATE.fullmatch(written)
-    if date is None:
-        return None
-    try:
-        return datetime(int(date[1]), int(date[3] or 1), int(date[4] or 1), tzinfo=zone).timestamp()
-    except ValueError:  # no such day
-        return None if written.isdigit() else math.nan
-
-
-def _written(text: str) -> float:
-    """Epoch seconds; NaN for what is no time with its zone."""
-    try:
-        at = datetime.fromisoformat(text)
-        return at.timestamp() if at.tzinfo else math.nan
-    except (ValueError, OverflowError):
-        return math.nan
 
 
 # -- reading past the rules -------------------------------------------------------------------

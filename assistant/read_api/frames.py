@@ -152,18 +152,6 @@ def _spread(call: ReadCall, filters: Filters, end_ms: int, limit: int) -> answer
         loaded = sample.load(connection, spread_in(connection, filters, limit))
     shown = [frame for frame in loaded if call.shows(frame)]
     call.returned = len(shown)
-    rows = [
-        answers.FrameRow.of(call, frame, frame_id=frame.id, snippet=frame.text, alike=0) for frame in shown
-    ]
-    return answers.FramesFound.of(
-        call,
-        frames=rows,
-        next_cursor=None,
-        total=total,
-        total_is_exact=True,
-        near_total=0,
-        strategy="spread",
-        fallback_reason=None,
-        meaning_since=None,
-        index_fresh_to=readings.index_fresh_to_ms(call.database),
-    )
+    rows = [answers.FrameRow.of(call, frame, frame_id=frame.id, snippet=frame.text) for frame in shown]
+    fresh_to = readings.index_fresh_to_ms(call.database)
+    return answers.FramesFound.of(call, frames=rows, total=total, strategy="spread", index_fresh_to=fresh_to)

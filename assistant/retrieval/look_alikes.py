@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 
 from assistant.core.texts import normalize
 from assistant.retrieval.retrieval import Entry
@@ -72,7 +73,7 @@ def looks(entries: Sequence[Entry]) -> list[Look]:
         if screen is None:
             screen = _Screen(Look(entry, lines))
             found.append(screen.look)
-        elif new := list(_news(screen, lines)):
+        elif new := [line for line in lines if not _CLOCK.fullmatch(line) and not screen.knows(line)]:
             found.append(Look(entry, new, screen.look.entry.id))
         else:
             screen.look.until_ms = entry.frame.captured_ms
@@ -94,11 +95,6 @@ def _is_same(screen: _Screen, entry: Entry, lines: Sequence[str]) -> bool:
     return sum(len(line) for line in lines if screen.knows(line)) >= SAME_SCREEN * letters
 
 
-def _news(screen: _Screen, lines: Sequence[str]) -> Iterator[str]:
-    """What is new beside the clock."""
-    yield from (line for line in lines if not _CLOCK.fullmatch(line) and not screen.knows(line))
-
-
 def _key(form: str) -> _Key:
     """What two readings of one line have in common: the count of words, and the numbers."""
     return form.count(" "), tuple(_NUMBER.findall(form))
@@ -111,10 +107,5 @@ def _is_misread(one: Sequence[str], other: Sequence[str]) -> bool:
 
 def _is_a_letter_off(pair: tuple[str, str]) -> bool:
     """Whether a word of four letters or more is another but for one of them."""
-    short, long = sorted(pair, key=len)
-    if len(short) < 4 or len(long) - len(short) > 1:
-        return False
-    same = next(
-        (n for n, (one, other) in enumerate(zip(short, long, strict=False)) if one != other), len(short)
-    )
-    return long[same + 1 :] == short[same + (len(short) == len(long)) :]
+    same = SequenceMatcher(None, *pair, autojunk=False).get_matching_blocks()
+    return min(map(len, pair)) >= 4 and sum(block.size for block in same) >= max(map(len, pair)) - 1

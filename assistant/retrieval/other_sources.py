@@ -175,10 +175,6 @@ def _of_event(event: Event, before: Event | None, count: int, asked: Asked) -> E
     )
 
 
-def _length(event: Event, asked: Asked) -> str:
-    return duration(event.end_ms - event.start_ms, asked.language)
-
-
 def _when(event: Event, asked: Asked) -> str:
     """``Thursday 26 Nov 14:15–15:00 (45 min)``, ``Saturday 28 Nov – Sunday 29 Nov``"""
     first, last = _day(event.start_ms, asked), _day(max(event.start_ms, event.end_ms - 1), asked)
@@ -189,7 +185,7 @@ def _when(event: Event, asked: Asked) -> str:
         return f"{first} {start}"
     if first != last:
         return f"{first} {start} – {_day(event.end_ms, asked)} {end}"
-    return f"{first} {start}–{end} ({_length(event, asked)})"
+    return f"{first} {start}–{end} ({duration(event.end_ms - event.start_ms, asked.language)})"
 
 
 def _day(at_ms: int, asked: Asked) -> str:

@@ -18,12 +18,11 @@ from assistant.core.texts import HAN, asked_in, normalize
 from assistant.language import questions
 from assistant.language.questions import Form, asked_words
 from assistant.language.values import DaysMeant
-from assistant.retrieval import answer_lines, other_sources, table_cells, usage
+from assistant.retrieval import answer_lines, other_sources, usage
 from assistant.retrieval.answer_lines import Answers, Moment, Question, Synonyms, told_by
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.furniture import other_windows
 from assistant.retrieval.retrieval import Entry, Retrieval
-from assistant.retrieval.table_cells import Crossing
 from assistant.retrieval.usage import Window
 from assistant.turns import scope as scopes
 from assistant.turns.activity_answers import ActivityAnswers
@@ -31,7 +30,6 @@ from assistant.turns.answering import check, look, no_captures
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
-from store.chats import conversations
 from store.core import times
 from store.embeddings import knn
 from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
@@ -70,32 +68,21 @@ def quotation(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> Checke
 
 def _wider(narrow: PlainAnswer) -> PlainAnswer:
     """The same over everything, where a time that a question names has nothing of it and other times have: it
-    may be what the question is about, and not when that was on the screen. So may the head of a table be,
-    the more where the answer before was from that table.
+    may be what the question is about, and not when that was on the screen.
     """
     turn, plan = narrow.turn, narrow.plan
     is_named = plan.scope.phrase and plan.has_range and not plan.is_bounded
-    if not (is_named and plan.words and narrow.asks_for_lines):
+    if not (is_named and plan.words and narrow.entries and narrow.asks_for_lines):
+        return narrow
+    if narrow.found.is_found or plan.scope.follows:
         return narrow
     before = turn.plan, turn.coverage, turn.evidence
-    shown = conversations.shown_last(turn.database, plan.chat_id, scopes.SHOWN) if plan.chat_id else []
-    has_some = not narrow.crossing and narrow.is_found and narrow.has_words
-    if not narrow.has_head if narrow.crossing else has_some and not (plan.scope.follows and shown):
-        return narrow
     outside = scopes.outside(turn.database, plan.scope, plan.filters, plan.zone, plan.now_ms, plan.language)
     topic = f"{plan.searched_for} {plan.scope.phrase}"
     words = tuple(dict.fromkeys((*plan.words, *asked_words(topic))))
-    turn.plan = replace(plan, scope=outside, words=words, searched_for=topic, shown=frozenset(shown))
-    retrieval = look(turn)
-    wider = PlainAnswer(turn, retrieval, narrow.beside, inside=narrow)
-    cell = wider.crossing if wider.has_head else None
-    if cell and (not has_some or cell.entry.frame.id in shown):
-        names = "not_then", "as_head"
-        not_then, as_head = (text(one, plan.language, "scope", phrase=outside.phrase) for one in names)
-        scope = turn.plan.scope
-        turn.plan = replace(turn.plan, scope=replace(scope, text=scope.text.replace(not_then, as_head)))
-        return wider
-    if narrow.entries and wider.is_found and not (narrow.is_found or plan.scope.follows):
+    turn.plan = replace(plan, scope=outside, words=words, searched_for=topic)
+    wider = PlainAnswer(turn, look(turn), narrow.beside, inside=narrow)
+    if wider.found.is_found:
         return wider
     turn.plan, turn.coverage, turn.evidence = before
     return narrow
@@ -155,7 +142,7 @@ class PlainAnswer:
             yield from self.beside.then()
         elif plan.scope.ahead and not self.beside.words and (events := self.beside.then()):
             yield from events
-            yield from self._lines(form) if self.is_found else ()
+            yield from self._lines(form) if self.found.is_found else ()
         else:
             yield from self._lines(form)
 
@@ -207,13 +194,10 @@ class PlainAnswer:
         plan, found = self.plan, self.found
         # What bears on the question may say nothing of a word of it that is nowhere: then that is said first.
         is_whole = found.is_found and (plan.leans or not found.missing)
-        self._note_found(is_whole or self.crossing is not None)
-        if self.inside and self.is_found and not self.has_head:
+        self._note_found(is_whole)
+        if self.inside and found.is_found:
             elsewhere = text("elsewhere", plan.language, phrase=plain(plan.scope.phrase))
             yield Item(self.inside.nothing() + elsewhere, is_point=False)
-        if self.crossing:
-            yield from self._cell(self.crossing)
-            return
         if not is_whole:
             sentence = self.nothing()
             if sources := other_sources.counted(self.beside.looked, plan.language):
@@ -270,32 +254,6 @@ class PlainAnswer:
         near = {a.weekday() for a, b in plan.days_ahead if a == b and abs(a - today) <= timedelta(days=7)}
         return DaysMeant(normalize(plan.scope.phrase), plan.days_ahead, frozenset(near))
 
-    @cached_property
-    def crossing(self) -> Crossing | None:
-        """The cell of a table that the question names, on from the one before it where it goes on."""
-        asked = self.plan.message, self.plan.scope.follows
-        synonyms = self._synonyms(told_by(self.entries), {}) if self.entries else {}
-        return table_cells.crossing(asked, synonyms, self.entries, self._tables)
-
-    @property
-    def is_found(self) -> bool:
-        return self.crossing is not None or self.found.is_found
-
-    @property
-    def has_words(self) -> bool:
-        """Whether each word of the question stands on some frame, as itself."""
-        words = self.plan.words
-        return {w for line in told_by(self.entries) for w in answer_lines.named(words, line)} >= set(words)
-
-    @property
-    def has_head(self) -> bool:
-        """Whether the time that the question names is a head of the table that answers."""
-        return self.crossing is not None and self.crossing.is_named(self.plan.scope.phrase)
-
-    def _tables(self, entry: Entry) -> list[layout.Table]:
-        reading = self._reading(entry) if entry.frame.text.count(layout.CELL) else None
-        return layout.tables(reading.lines) if reading else []
-
     def _reading(self, entry: Entry) -> Reading | None:
         number = entry.frame.reading_id
         return readings.by_id(self.turn.database, number) if number else None
@@ -328,15 +286,6 @@ class PlainAnswer:
                 quotes = tuple(Quote(entry.id, item) for item in told[:MAX_TICKED])
                 return Item(f"{self.activity.when(entry.frame.captured_ms)}, {head}{cited}", quotes)
         return None
-
-    def _cell(self, found: Crossing) -> Iterator[Item]:
-        """The cell, its row and the heads above it; then what stands elsewhere."""
-        entry, cells = found.entry, set(layout.CELL.join(found.table).split(layout.CELL))
-        quotes = (Quote(entry.id, one[:MAX_PASSAGE_CHARS]) for one in (found.cell, found.row, found.heads))
-        yield Item(self.activity.when(entry.frame.captured_ms), tuple(quotes))
-        for moment in self.found.moments:
-            if beside := [line for line in moment if not cells.issuperset(line.text.split(layout.CELL))]:
-                yield self._moment(beside)
 
     def _moment(self, found: Moment) -> Item:
         """When, and the lines; where they stood is said by the source of each."""

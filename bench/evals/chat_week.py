@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.context import session_closing
-from assistant.context.background import VERSION, prepare
-from assistant.context.packs import ContextRequest
+from assistant.context.background import VERSION, ContextRequest, prepare
 from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder

@@ -229,28 +229,9 @@ class Candidates:
         """float64[n]: how near each is to a question; 0 where one of both has no vector."""
         if query is None or self.vectors is None or self.vectors.shape[1] != len(query):
             return np.zeros(len(self.ids))
-        return np.asarray(_unit(self.vectors) @ query.astype(np.float32), np.float64)
-
-    def cosines_among(self, places: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
-        """float64[m, m]: how near those at some places are to each other."""
-        if self.vectors is None:
-            return np.zeros((len(places), len(places)))
-        chosen = _unit(self.vectors[places])
-        return np.asarray(chosen @ chosen.T, np.float64)
-
-    def nearness(self, places: Sequence[int], asked: npt.NDArray[np.float64]) -> float:
-        """The mean cosine of each two of those at some places and a question, to which they have `asked`."""
-        if self.vectors is None:
-            return 0.0
-        chosen = _unit(self.vectors[np.asarray(places)])
-        pairs = (np.square(chosen.sum(axis=0)).sum() - np.square(chosen).sum()) / 2
-        return float(pairs + asked[places].sum()) / (len(places) * (len(places) + 1) / 2)
-
-
-def _unit(vectors: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-    table = vectors.astype(np.float32)
-    lengths = np.linalg.norm(table, axis=1, keepdims=True)
-    return np.asarray(table / np.where(lengths > 0, lengths, 1.0), np.float32)
+        table = self.vectors.astype(np.float32)
+        lengths = np.linalg.norm(table, axis=1)
+        return np.asarray(table @ query.astype(np.float32) / np.where(lengths > 0, lengths, 1.0), np.float64)
 
 
 def candidates(database: Database, model: str | None, without: int | None = None) -> Candidates:

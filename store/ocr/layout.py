@@ -30,10 +30,6 @@ MIN_PREVIEW_CHARS = 12
 """What is shorter, as a name or a label, other lines begin with by chance."""
 SAME_EDGE, PITCH = 0.6, 1.9
 """In heights of a line: how far two left edges may lie apart, and the tops of two lines of a sentence."""
-NEXT_ROW = 4.0
-"""In heights of a cell: how far the tops of two rows of a table lie apart at most."""
-MIN_ROWS, MIN_COLUMNS = 3, 3
-"""Fewer are aligned by chance, as panes side by side are."""
 INDENT, TO_FIRST = 4.0, 5.0
 """In heights of a heading: how far its list may be indented, and begin below it."""
 MAX_ITEMS = 12
@@ -121,48 +117,6 @@ def table_rows(lines: Sequence[Line]) -> Iterator[list[Line]]:
                 cells.pop()
             if len(cells) > 1 and all(len(cell.text) <= MAX_CELL_CHARS for cell in cells):
                 yield cells
-
-
-Table = list[dict[int, Line]]
-"""Rows from top to bottom, each its cells by the column that they stand in, from left to right."""
-
-
-def tables(lines: Sequence[Line]) -> list[Table]:
-    """The rows that follow each other and whose cells stand in columns that repeat."""
-    found: list[tuple[list[list[tuple[int, Line]]], list[tuple[int, int]]]] = []
-    for row in _grouped(lines):
-        if len(row) < 2:
-            continue
-        rows, columns = found[-1] if found else ([], [])
-        is_near = rows and row[0].box.y - rows[-1][0][1].box.y <= NEXT_ROW * row[0].box.h
-        at = _placed(row, columns) if is_near else None
-        if at is None:
-            rows, columns, at = [], [], list(range(len(row)))
-            found.append((rows, columns))
-        for n, cell in zip(at, row, strict=True):
-            left, right = columns[n] if n < len(columns) else (cell.box.x, 0)
-            columns[n : n + 1] = [(min(left, cell.box.x), max(right, _right(cell)))]
-        rows.append(list(zip(at, row, strict=True)))
-    return [
-        [{columns[n][0]: cell for n, cell in sorted(row, key=lambda at: columns[at[0]])} for row in rows]
-        for rows, columns in found
-        if len(rows) >= MIN_ROWS and len(columns) >= MIN_COLUMNS
-    ]
-
-
-def _placed(row: Sequence[Line], columns: Sequence[tuple[int, int]]) -> list[int] | None:
-    """The column that each cell stands in, a new one for what stands beside all; None for the row of another
-    table, which has most of its cells elsewhere or one across several columns.
-    """
-    over = [
-        [n for n, (left, right) in enumerate(columns) if cell.box.x < right and left < _right(cell)]
-        for cell in row
-    ]
-    known = [n for each in over for n in each]
-    if any(len(each) > 1 for each in over) or len(known) > len(set(known)) or 2 * len(known) <= len(row):
-        return None
-    new = iter(range(len(columns), len(columns) + len(row)))
-    return [each[0] if each else next(new) for each in over]
 
 
 def _is_sign(text: str) -> bool:

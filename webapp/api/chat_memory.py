@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from assistant.context import session_closing, topics
-from assistant.context.background import VERSION, prepare
-from assistant.context.packs import ContextRequest
+from assistant.context.background import VERSION, ContextRequest, prepare
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from webapp.api.chats import SessionId, number_of
 from webapp.api.endpoint import endpoint
@@ -47,7 +46,7 @@ class PackLineAnswer(Answer):
 
 class PartAnswer(PackLineAnswer):
     why: str
-    is_cut: bool
+    is_cut: bool = Field(False, description="Of a pack of an earlier version: whether its end is missing.")
 
 
 class LeftOutAnswer(PackLineAnswer):
@@ -116,8 +115,8 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
         lines = {key: [_line(line) for line in made.record.get(key, ())] for key in ("parts", "left_out")}
         pack = PackAnswer.of(made, reason=prepared.reason, build_ms=round(made.build_ms, 1), **lines)
     return SnapshotAnswer(
-        recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
-        history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
+        recent=LineAnswer.list_of(topics.roll_up(own.database, "recent", now_ms).lines),
+        history=LineAnswer.list_of(topics.roll_up(own.database, "history", now_ms).lines),
         topic=None if topic is None else TopicAnswer.of(topic),
         pack=pack,
     )
@@ -131,8 +130,8 @@ def export() -> ExportAnswer:
     found = chat_summaries.get(own.database, chat_digests.everything(own.database))
     return ExportAnswer(
         summaries=[ChatSummaryAnswer.of(each, tags=dict(each.tags)) for each in found.values()],
-        recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
-        history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
+        recent=LineAnswer.list_of(topics.roll_up(own.database, "recent", now_ms).lines),
+        history=LineAnswer.list_of(topics.roll_up(own.database, "history", now_ms).lines),
         topics=ExportedTopic.list_of(topics.renewed(own.database, now_ms)),
         telemetry=context_packs.telemetry(own.database),
     )

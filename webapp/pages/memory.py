@@ -116,8 +116,8 @@ def sessions() -> Response:
     digests = {
         "days": topics.RECENT_DAYS,
         "topics": topics.renewed(database, own.clock()),
-        "recent": topics.recent(database, own.clock()).lines,
-        "history": topics.history(database, own.clock()).lines,
+        "recent": topics.roll_up(database, "recent", own.clock()).lines,
+        "history": topics.roll_up(database, "history", own.clock()).lines,
     }
     return templating.render_page(
         "memory/sessions.html",

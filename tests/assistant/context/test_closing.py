@@ -180,11 +180,15 @@ def test_recent_ends_after_28_days_and_the_rest_is_folded(
 ) -> None:
     session_id = past.window(QUESTION)
     now.now_ms += 28 * DAY_MS
-    assert [line.sessions for line in topics.recent(context.database, now()).lines] == [(session_id,)]
-    assert topics.history(context.database, now()).lines == ()
+    assert [line.sessions for line in topics.roll_up(context.database, "recent", now()).lines] == [
+        (session_id,)
+    ]
+    assert topics.roll_up(context.database, "history", now()).lines == ()
     now.now_ms += 1
-    assert topics.recent(context.database, now()).lines == ()
-    assert [line.sessions for line in topics.history(context.database, now()).lines] == [(session_id,)]
+    assert topics.roll_up(context.database, "recent", now()).lines == ()
+    assert [line.sessions for line in topics.roll_up(context.database, "history", now()).lines] == [
+        (session_id,)
+    ]
 
 
 def test_a_window_that_asked_nothing_has_no_summary(past: Past, context: ContextServices) -> None:
@@ -356,11 +360,11 @@ def test_an_edited_summary_stays_and_a_retracted_one_is_told_to_nobody(
     assert chat_summaries.edit(context.database, session_id, fields, now())
     session_closing.summarise(context, [session_id])
     assert summary_of(context, session_id).learned == "It is 30 days."
-    assert "It is 30 days." in topics.recent(context.database, now()).lines[0].text
+    assert "It is 30 days." in topics.roll_up(context.database, "recent", now()).lines[0].text
     assert chat_summaries.retract(context.database, session_id, True, now())
-    assert topics.recent(context.database, now()).lines == ()
+    assert topics.roll_up(context.database, "recent", now()).lines == ()
     assert chat_summaries.retract(context.database, session_id, False, now())
-    assert len(topics.recent(context.database, now()).lines) == 1
+    assert len(topics.roll_up(context.database, "recent", now()).lines) == 1
     assert chat_summaries.drop_edits(context.database, session_id)
     look(context)
     assert summary_of(context, session_id).learned != "It is 30 days."

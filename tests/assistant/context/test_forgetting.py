@@ -91,7 +91,7 @@ def test_deleting_a_chat_forgets_it_in_every_digest(
     conversations.delete(database, session.chat_id)
     assert SECRET not in everywhere(database)
     assert chat_digests.dismissed(database) == {"lunch"}
-    assert len(topics.recent(database, NOON_MS).lines) == 1
+    assert len(topics.roll_up(database, "recent", NOON_MS).lines) == 1
 
 
 def test_all_memory_of_chats_can_be_deleted_and_the_chats_stay(

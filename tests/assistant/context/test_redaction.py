@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.context import topics
-from assistant.context.background import prepare
-from assistant.context.packs import ContextRequest
+from assistant.context.background import ContextRequest, prepare
 from assistant.context.session_closing import ContextServices
 from assistant.core.texts import REDACTED, is_luhn, redacted
 from store.core.times import MAX_MS
@@ -90,7 +89,7 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
     assert len(ids) == len(pairs)
     for summary in chat_summaries.get(context.database, ids).values():
         told += [*filter(None, summary.fields.values()), *(tag for tag, _ in summary.tags)]
-    told += [line.text for line in topics.recent(context.database, context.clock()).lines]
+    told += [line.text for line in topics.roll_up(context.database, "recent", context.clock()).lines]
     told += [line.text for topic in chat_digests.topics(context.database) for line in topic.lines]
     session_id = chat_sessions.create(context.database, context.clock())
     for _, secret in pairs[::10]:  # nearest to the question: what it was about

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assistant.context import background, topics
-from assistant.context.packs import ContextRequest
+from assistant.context.background import ContextRequest
 from assistant.context.session_closing import ContextServices
 from assistant.context.topics import Topic
 from store.chats import conversations

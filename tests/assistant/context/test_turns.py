@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from assistant.context import background, session_closing
-from assistant.context.background import prepare, told_again
-from assistant.context.packs import ContextRequest
+from assistant.context.background import ContextRequest, prepare, told_again
 from assistant.context.session_closing import ContextServices, look
 from assistant.core import prompt_blocks
 from assistant.core.records import TurnRequest, TurnResult

@@ -9,8 +9,8 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames.frames import FrameRow
 from store.frames.visible_windows import UNTOLD
-from store.ocr.layout import by_rows, forms, passages, table_rows, tables
-from store.ocr.readings import Box, Line, Reading, Word, decode, encode
+from store.ocr.layout import by_rows, forms, passages, table_rows
+from store.ocr.readings import Box, Line, Reading, Word, encode
 from tests.factories import store_frame, text_draft
 from tests.tables import for_each
 
@@ -95,29 +95,6 @@ def test_a_text_by_rows_has_them_where_their_cells_were_read() -> None:
     text, layout = encode(text_draft("Rota\n26 May   Ada\n3 June   Bo    9:00\nBye"))
     assert text.splitlines() == ["Rota", "26 May", "Ada", "3 June", "Bo", "9:00", "Bye"]
     assert by_rows(text, layout, UNTOLD).splitlines() == ["Rota", "26 May\tAda", "3 June\tBo\t9:00", "Bye"]
-
-
-ROTA = """Rota of the week
-         Mon 3     Tue 4     Wed 5
-Door     Ada       Bo        Ada
-                   (late)
-Bar      Cy                  Bo
-Total"""
-PANES = "limit = 250          $ make test\nreturn limit         1 failed\nfor each in all      $ whoami"
-
-
-@for_each(
-    ("text", "rows"),
-    [
-        (ROTA, [["Mon 3", "Tue 4", "Wed 5"], ["Door", "Ada", "Bo", "Ada"], ["Bar", "Cy", "Bo"]]),
-        (ROTA.replace("Ada       Bo  ", "   Adamina Bo"), []),
-        (PANES, []),
-    ],
-)
-def test_a_table_is_rows_whose_cells_stand_in_columns_that_repeat(text: str, rows: list[list[str]]) -> None:
-    drawn = decode(*encode(text_draft(text)))
-    found = [[cell.text for cell in row.values()] for table in tables(drawn) for row in table]
-    assert found == rows
 
 
 def test_lines_below_each_other_share_no_row_though_one_beside_them_is_between() -> None:

@@ -526,25 +526,6 @@ Oven      Aylin     Aylin      Joao
 Tables    Meera     Piotr      Aylin"""
 
 
-def test_a_cell_of_a_table_answers_by_its_row_and_the_head_of_its_column(
-    ask: Ask, afternoon: Afternoon
-) -> None:
-    frame = afternoon.show(1, ROTA, window_name="Rota")
-    afternoon.show(3, "Joao: see you on Saturday\nAylin: the counter is clean", window_name="Chat")
-    everything = {"model": "extractive", "start_ms": None, "end_ms": None}
-    said = ask("Who does the counter on Saturday?", **everything)
-    row, heads = "“Counter Piotr Joao Meera” [1]", "“Friday Saturday Sunday” [1]"
-    assert f"- 14:01: “Joao” [1]; {row}; {heads}" in said.answer_md
-    assert "“Aylin" not in said.answer_md.split("\n\n")[1].split("\n")[0]
-    assert (said.evidence[0].frame_id, said.evidence[0].state) == (frame.id, "found")
-    follow = ask("And on Friday?", **everything, chat_id=said.chat_id)
-    assert f"“Piotr” [1]; {row}; {heads}" in follow.answer_md
-    assert "“Friday” as a table has it" in follow.scope.text
-    other = ask("And the oven?", **everything, chat_id=follow.chat_id)
-    assert "“Aylin” [1]; “Oven Aylin Aylin Joao” [1]" in other.answer_md
-    assert "“Joao” [1]" in ask("Qui est au comptoir (Counter) samedi ?", **everything).answer_md
-
-
 def test_a_question_that_names_a_row_and_no_column_is_answered_by_lines(
     ask: Ask, afternoon: Afternoon
 ) -> None:

@@ -180,7 +180,7 @@ def test_the_roll_up_waits_and_is_made_when_it_is_wanted(
     assert session_closing.close(after_embedding(context, fault, 1), session_id, "window")
     assert len(fault.lines) == 1 and "digests of chats are made later" in fault.lines[0]
     assert are_summarised(context, session_id)
-    lines = topics.recent(context.database, context.clock()).lines
+    lines = topics.roll_up(context.database, "recent", context.clock()).lines
     assert session_id in {number for line in lines for number in line.sessions}
 
 
@@ -210,7 +210,9 @@ def test_the_topic_fails_and_the_answer_comes_without_a_pack(
     deps: TurnServices, stub: StubModel, past: Past, context: ContextServices, fault: Fault
 ) -> None:
     long_windows(past, 12)
-    topics.history(context.database, context.clock())  # so that the topic's is the first to be written
+    topics.roll_up(
+        context.database, "history", context.clock()
+    )  # so that the topic's is the first to be written
     window = asked(deps, stub, at_embedding(context, fault))
     assert (window.told(), len(fault.lines)) == ("", 1)
     assert fault.lines[0].startswith("no background: ")

@@ -56,8 +56,8 @@ def test_a_transcript_carries_no_earlier_pack(
         # The history goes along, and its first questions with it.
         assert QUESTIONS[0] in str(stub.requests[-1]["messages"])
         packs = [pack for _, pack in context_packs.of_chat(database, chat_id)]
-        hashes = [[part["hash"] for part in pack.record["parts"]] for pack in packs]
-        assert len(packs) == len(QUESTIONS) and all(each == hashes[0] for each in hashes)
+        lines = [[part["text"] for part in pack.record["parts"]] for pack in packs]
+        assert len(packs) == len(QUESTIONS) and all(each == lines[0] for each in lines)
 
 
 def test_evidence_mode_is_told_none(database: Database, now: Clock, tmp_path: Any) -> None:
