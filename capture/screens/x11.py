@@ -1,4 +1,5 @@
-"""X11 screens: pixels through mss (MIT-SHM, about a millisecond), monitor names through RandR.
+"""X11 screens: pixels through mss (shared memory where there is some, about a millisecond), monitor names
+through RandR.
 
 Monitors come from RandR's monitor list, which knows their stable names (``DP-1``) and follows
 replugging. When the desktop changes its size, mss is opened again: its buffer has the old size.
@@ -6,20 +7,16 @@ replugging. When the desktop changes its size, mss is opened again: its buffer h
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-
 import mss
 import numpy as np
 from mss.exception import ScreenShotError
-from PIL import ImageGrab
 from Xlib import display as xdisplay
 from Xlib import error as xerror
 from Xlib.ext import damage
 
 from capture.core.errors import DisplayLost, NoDisplay
 from capture.core.geometry import Rect
-from capture.screens.protocol import Monitor, Pixels, Screenshot, bgrx
+from capture.screens.protocol import Monitor, Pixels, Screenshot
 from store.core.times import now_ms
 
 _WHEN_NO_DISPLAY = (
@@ -44,7 +41,7 @@ class X11Screens:
         self._has_monitors = _has_randr_monitors(self._display)
         self._damage = self._follow_painting()
         self._size: tuple[int, int] | None = None
-        self._grab: MssGrab | PillowGrab | None = None
+        self._grab: Grab | None = None
 
     def monitors(self) -> list[Monitor]:
         try:
@@ -86,7 +83,7 @@ class X11Screens:
     def grab(self, monitor: Monitor) -> Screenshot:
         try:
             if self._grab is None:
-                self._grab = open_grab(self._display_name)
+                self._grab = Grab(self._display_name)
             return Screenshot(self._grab(monitor.area), monitor, now_ms())
         except GRAB_ERRORS as error:
             self._close_grab()
@@ -127,18 +124,11 @@ def _has_randr_monitors(display: xdisplay.Display) -> bool:
     return (version.major_version, version.minor_version) >= (1, 5)
 
 
-# Two ways to get pixels out of an X display: mss, and Pillow where mss cannot start.
-#
-# Measured on 1080p: mss 0.4 to 1 ms over shared memory, Pillow 7 to 11 ms.
-
-log = logging.getLogger(__name__)
-
-Grab = Callable[[Rect], Pixels]
 GRAB_ERRORS = (ScreenShotError, OSError)
 
 
-class MssGrab:
-    """Through mss: shared memory where the display is local."""
+class Grab:
+    """Pixels of an area of an X display, BGRX."""
 
     def __init__(self, display_name: str) -> None:
         """Raises one of `GRAB_ERRORS`."""
@@ -151,26 +141,3 @@ class MssGrab:
 
     def close(self) -> None:
         self._mss.close()
-
-
-class PillowGrab:
-    """Through Pillow's own XCB code."""
-
-    def __init__(self, display_name: str) -> None:
-        self._display_name = display_name
-
-    def __call__(self, area: Rect) -> Pixels:
-        box = (area.x, area.y, area.right, area.bottom)
-        return bgrx(ImageGrab.grab(bbox=box, xdisplay=self._display_name))
-
-    def close(self) -> None:
-        return
-
-
-def open_grab(display_name: str) -> MssGrab | PillowGrab:
-    """mss, or Pillow where mss cannot start. Raises one of `GRAB_ERRORS` when neither can."""
-    try:
-        return MssGrab(display_name)
-    except GRAB_ERRORS as error:
-        log.warning("mss cannot be used (%s), grabbing through Pillow", error)
-        return PillowGrab(display_name)
