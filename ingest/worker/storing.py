@@ -301,7 +301,7 @@ def _fold_into(home: Home, capture: Capture, earlier: frames.FrameRow, likeness:
             return outcome
         if frames.extend(connection, earlier.capture_id, capture.captured_ms) is None:
             raise TryLater("the frame that shows the same picture has just been deleted")
-        segments.extend(connection, earlier.id, capture.captured_ms)
+        segments.extend(connection, earlier.id)
         ledger.record_skipped(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
     _remove_unused_picture(home, capture)
     return Result("deduplicated", earlier.id)

@@ -76,39 +76,27 @@ class ShownFrame:
 def fold_intervals(frames: Iterable[ShownFrame]) -> Iterator[Segment]:
     """The line of some frames of one host, which must come in id order."""
     current: Segment | None = None
-    last: ShownFrame | None = None
+    last: ShownFrame | None = None  # the last one that went into it
     for frame in frames:
-        ended, current, last = step(current, last, frame)
-        if ended:
-            yield ended
+        if current is None or last is None:
+            current, last = _open(frame), frame
+            continue
+        if last.focused and not frame.focused and frame.captured_ms <= last.ended_ms:
+            continue
+        gap_ms = frame.captured_ms - current.end_ms
+        goes_on = window(frame) == window(current) and gap_ms <= MERGE_GAP_MS
+        if goes_on and frame.captured_ms // PIECE_MS == current.start_ms // PIECE_MS:
+            current.end_ms = max(current.end_ms, frame.ended_ms)
+            current.last_frame_id = frame.id
+            current.frames += 1
+        else:
+            if goes_on or gap_ms <= CONTINUOUS_MS:
+                current.end_ms = frame.captured_ms
+            yield current
+            current = _open(frame)
+        last = frame
     if current:
         yield current
-
-
-def step(
-    current: Segment | None, last: ShownFrame | None, frame: ShownFrame
-) -> tuple[Segment | None, Segment, ShownFrame]:
-    """One step: (the segment that has just ended, the open segment, the last frame on the line).
-
-    `current` is the open segment and `last` the last frame that went into it.
-    """
-    if current is None or last is None:
-        return current, _open(frame), frame
-    if last.focused and not frame.focused and frame.captured_ms <= last.ended_ms:
-        return None, current, last
-    gap_ms = frame.captured_ms - current.end_ms
-    goes_on = window(frame) == window(current) and gap_ms <= MERGE_GAP_MS
-    if goes_on and frame.captured_ms // PIECE_MS == current.start_ms // PIECE_MS:
-        grown = replace(
-            current,
-            end_ms=max(current.end_ms, frame.ended_ms),
-            last_frame_id=frame.id,
-            frames=current.frames + 1,
-        )
-        return None, grown, frame
-    meets = goes_on or gap_ms <= CONTINUOUS_MS
-    ended = replace(current, end_ms=frame.captured_ms) if meets else current
-    return ended, _open(frame), frame
 
 
 def _open(frame: ShownFrame) -> Segment:

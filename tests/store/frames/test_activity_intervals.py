@@ -60,7 +60,7 @@ def stay(database: Database, frame_id: int, ended_ms: int) -> None:
     row = frames.get(database, frame_id)
     with database.write() as connection:
         frames.extend(connection, row.capture_id, NOON_MS + ended_ms)
-        segments.extend(connection, frame_id, NOON_MS + ended_ms)
+        segments.extend(connection, frame_id)
 
 
 def line(database: Database, start_ms: int = 0, end_ms: int = 3_600_000) -> list[tuple[int, int, str | None]]:
