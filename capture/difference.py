@@ -67,13 +67,9 @@ def changed_tiles(before: Pixels, after: Pixels) -> npt.NDArray[np.bool_]:
 
 def is_uniform(pixels: Pixels) -> bool:
     """Whether every pixel has the same colour, as a broken grab does."""
-    colour = pixels.view(np.uint32)[..., 0] & _COLOUR if pixels.size < 4096 else None
-    if colour is None:
-        sample = pixels[::53, ::47].copy().view(np.uint32)[..., 0] & _COLOUR
-        if (sample != sample[0, 0]).any():
-            return False
-        colour = pixels.view(np.uint32)[..., 0] & _COLOUR
-    return not (colour != colour[0, 0]).any()
+    colour = pixels.view(np.uint32)[..., 0]
+    some = colour[::53, ::47]  # mostly enough
+    return not any(((part ^ colour[0, 0]) & _COLOUR).any() for part in (some, colour))
 
 
 @dataclass(slots=True)

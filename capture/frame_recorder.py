@@ -23,7 +23,8 @@ from PIL import Image
 from capture.core.clock import Clock
 from capture.difference import TILE, FilmFilter, FlickerFilter, changed_tiles
 from capture.ledger import Ledger
-from capture.page_text import PageWindow, Tellers
+from capture.page_text import Tellers
+from capture.privacy import Verdict
 from capture.screens.protocol import Pixels, Screenshot
 from capture.status import Backoff, spool_cause
 from capture.windows.idle import Activity, Inactivity
@@ -31,26 +32,22 @@ from capture.windows.protocol import Identity
 from store.core.errors import StoreError
 from store.core.settings import CaptureSettings
 from store.core.times import utc_offset_min
-from store.spool.queue import WEBP_OF_CAPTURE, Capture, LookReport, Spool, VisibleWindows, WindowPlaces
+from store.spool.queue import WEBP_OF_CAPTURE, Capture, LookReport, Spool
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A screenshot with the window in front of it, ready to be judged.
+    """A screenshot with what privacy says is on it, ready to be compared.
 
     `due_s` is when the look was due, on a monotonic clock: intervals are counted in due times,
-    so that a look that ran late by a few milliseconds does not cost a whole interval. `pages` may be asked
-    for their text; `visible` are the other windows on it, `places` where all are (`Capture`).
+    so that a look that ran late by a few milliseconds does not cost a whole interval.
     """
 
     shot: Screenshot
-    identity: Identity
+    view: Verdict
     due_s: float
-    pages: tuple[PageWindow, ...] = ()
-    visible: VisibleWindows | None = None
-    places: WindowPlaces | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,7 @@ class FrameRecorder:
         verdict = trigger.judge(candidate, is_active=activity.is_active, is_writing=name in self._writing)
         if isinstance(verdict, Keep):
             kept = verdict.candidate
-            text = self._page_text.ask(kept.pages, kept.shot, trigger.news) if self._page_text else None
+            text = self._page_text.ask(kept.view.pages, kept.shot, trigger.news) if self._page_text else None
             capture = self._capture(verdict, source)
             trigger.kept(verdict, capture.capture_id, candidate.due_s)
             written = self._thread.submit(write_frame, self._spool, capture, kept.shot.pixels, text)
@@ -215,7 +212,8 @@ class FrameRecorder:
         self._thread.shutdown(wait=True)
 
     def _capture(self, keep: Keep, source: str) -> Capture:
-        shot, identity = keep.candidate.shot, keep.candidate.identity
+        shot, view = keep.candidate.shot, keep.candidate.view
+        identity = view.identity
         return Capture(
             capture_id=str(uuid.uuid4()),
             captured_ms=shot.captured_ms,
@@ -229,8 +227,8 @@ class FrameRecorder:
             trigger=keep.trigger,
             utc_offset_min=utc_offset_min(shot.captured_ms),
             batch_id=self._ledger.batch_id,
-            visible=keep.candidate.visible,
-            places=keep.candidate.places,
+            visible=view.visible,
+            places=view.places,
         )
 
     def _record_lost(self, monitor: str, capture: Capture, error: BaseException) -> None:
@@ -339,7 +337,7 @@ class FrameTrigger:
             self._previous = pixels
             return Keep(candidate, "start")
         kept, capture_id = self._kept
-        switch = _switch(kept.identity, candidate.identity)
+        switch = _switch(kept.view.identity, candidate.view.identity)
         if kept.shot.pixels.shape != pixels.shape:
             self._previous = pixels
             return Keep(candidate, switch or "visual_change")
