@@ -23,7 +23,7 @@ import apsw
 from store.core.database import Database, column, rows, scalar
 from store.core.records import columns, insert, load
 from store.frames import apps, frames
-from store.frames.activity_intervals import ON_LINE, Segment, ShownFrame, fold_intervals, joined, window
+from store.frames.activity_intervals import ON_LINE, Segment, fold_intervals, joined, window
 from store.frames.frames import HOSTS, ID_STEP, MAX_CAPTURED_MS, FrameRow, captured_ms_of
 from store.timeline import gaps
 from store.timeline.gaps import Interval, merge_intervals, subtract_intervals
@@ -213,12 +213,14 @@ def folded_line(connection: apsw.Connection) -> list[Segment]:
     return sorted(chain.from_iterable(lines), key=attrgetter("start_ms", "first_frame_id"))
 
 
-_SHOWN = "id, captured_ms, ended_ms, app_name, window_name, browser_url, coalesce(focused, 0) = 1, host"
-
-
-def _frames_from(connection: apsw.Connection, from_id: int, host: str) -> Iterator[ShownFrame]:
-    sql = f"select {_SHOWN} from frames where host = ? and id >= ? and {ON_LINE} order by id"
-    return (ShownFrame(*row) for row in connection.execute(sql, (host, from_id)))
+def _frames_from(connection: apsw.Connection, from_id: int, host: str) -> Iterator[tuple[Segment, bool]]:
+    sql = f"""
+        select captured_ms, ended_ms, app_name, window_name, browser_url, id, id, 1, host,
+            coalesce(focused, 0) = 1
+        from frames where host = ? and id >= ? and {ON_LINE} order by id
+    """
+    for *shown, is_focused in connection.execute(sql, (host, from_id)):
+        yield Segment(*shown), bool(is_focused)
 
 
 def _stored(connection: apsw.Connection, start_ms: int, end_ms: int, host: str) -> list[Segment]:
