@@ -301,7 +301,8 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
     times = {"ended_ms": capture.captured_ms, "stored_ms": now_ms}
     if capture.visible is not None:
         told["visible_id"] = visible_windows.keep(connection, capture.visible)
-        told["window_places"] = visible_windows.encode_places(capture.places)
+        places = capture.places
+        told["window_places"] = None if places is None else json.dumps(places, separators=(",", ":"))
     records.insert(connection, "frames", id=frame_id, **told, **asdict(still), **times)
     text_index.add(connection, frame_id)
     record_outcome(connection, capture.capture_id, "stored", capture.captured_ms, frame_id)
