@@ -124,7 +124,11 @@ class AccessibleText:
         if front is None or news < _WORTH or (self._asked and not self._asked.done()):
             return None
         pid = front.window.pid
-        if pid is None or not front.window.window_name or self._is_resting(pid):
+        if pid is None or not front.window.window_name:
+            return None
+        rest, left = self._rests.get(pid, (0, 0))
+        self._rests[pid] = rest, max(0, left - 1)
+        if left > 0:
             return None
         self._asked = self._thread.submit(self._text, front, shot)
         return self._asked.result
@@ -132,16 +136,6 @@ class AccessibleText:
     def close(self) -> None:
         self._thread.shutdown(wait=True, cancel_futures=True)
         self._let_go()
-
-    def _is_resting(self, pid: int) -> bool:
-        rest, left = self._rests.get(pid, (0, 0))
-        self._rests[pid] = rest, max(0, left - 1)
-        return left > 0
-
-    def _learn(self, pid: int, told: int) -> None:
-        """A program that told little is spared twice as long as the last time."""
-        rest = 0 if told >= _FEW else min(_LONGEST_REST, 2 * self._rests[pid][0] + 1)
-        self._rests[pid] = rest, rest
 
     def _let_go(self) -> None:
         if self._bus is not None:
@@ -169,7 +163,10 @@ class AccessibleText:
             self._grab = None
             return []
         finally:
-            self._learn(front.window.pid or 0, len(words))
+            # A program that told little is spared twice as long as the last time.
+            pid = front.window.pid or 0
+            rest = 0 if len(words) >= _FEW else min(_LONGEST_REST, 2 * self._rests[pid][0] + 1)
+            self._rests[pid] = rest, rest
 
 
 def _standing(words: Iterable[PageWord], area: Area, before: Pixels, after: Pixels) -> Iterator[PageWord]:

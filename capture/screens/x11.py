@@ -38,20 +38,28 @@ class X11Screens:
             raise NoDisplay(cause, _WHEN_NO_DISPLAY) from error
         self._display.set_error_handler(lambda *_: None)  # replies still raise; the rest is noise
         self._display_name = display_name
-        self._has_monitors = _has_randr_monitors(self._display)
+        self._has_monitors = False
+        if self._display.query_extension("RANDR"):
+            version = self._display.xrandr_query_version()
+            self._has_monitors = (version.major_version, version.minor_version) >= (1, 5)
         self._damage = self._follow_painting()
-        self._size: tuple[int, int] | None = None
+        self._whole: Rect | None = None
         self._grab: Grab | None = None
 
     def monitors(self) -> list[Monitor]:
         try:
-            root = self._display.screen().root
+            root, name = self._display.screen().root, self._display.get_atom_name
             geometry = root.get_geometry()
-            listed = self._randr_monitors() if self._has_monitors else []
+            found = root.xrandr_get_monitors(is_active=True).monitors if self._has_monitors else ()
+            listed = [
+                Monitor(name(m.name), Rect(m.x, m.y, m.width_in_pixels, m.height_in_pixels)) for m in found
+            ]
         except (xerror.XError, xerror.ConnectionClosedError, OSError) as error:
             raise self._lost(error) from error
-        self._follow_size((geometry.width, geometry.height))
         whole = Rect(0, 0, geometry.width, geometry.height)
+        if self._whole != whole:
+            self._whole = whole
+            self._close_grab()
         # An area beyond the root (a monitor being unplugged) cannot be grabbed.
         inside = [m for m in listed if m.area.area and m.area.common(whole) == m.area]
         return inside or [Monitor("screen", whole)]
@@ -96,18 +104,6 @@ class X11Screens:
         except (xerror.ConnectionClosedError, OSError):
             return  # it was lost already
 
-    def _randr_monitors(self) -> list[Monitor]:
-        name = self._display.get_atom_name
-        return [
-            Monitor(name(m.name), Rect(m.x, m.y, m.width_in_pixels, m.height_in_pixels))
-            for m in self._display.screen().root.xrandr_get_monitors(is_active=True).monitors
-        ]
-
-    def _follow_size(self, size: tuple[int, int]) -> None:
-        if self._size != size:
-            self._size = size
-            self._close_grab()
-
     def _close_grab(self) -> None:
         if self._grab is not None:
             self._grab.close()
@@ -115,13 +111,6 @@ class X11Screens:
 
     def _lost(self, error: Exception) -> DisplayLost:
         return DisplayLost(f"The X display {self._display_name} does not answer: {error}")
-
-
-def _has_randr_monitors(display: xdisplay.Display) -> bool:
-    if not display.query_extension("RANDR"):
-        return False
-    version = display.xrandr_query_version()
-    return (version.major_version, version.minor_version) >= (1, 5)
 
 
 GRAB_ERRORS = (ScreenShotError, OSError)

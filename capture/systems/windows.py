@@ -144,7 +144,7 @@ class Pywin32Api:
     def handles(self) -> list[int]:
         """Top-level windows, topmost first."""
         handles: list[int] = []
-        self._gui.EnumWindows(lambda handle, _: handles.append(handle) is None, None)  # True: go on
+        self._gui.EnumWindows(lambda handle, found: found.append(handle) or True, handles)  # True: go on
         return handles
 
     def is_shown(self, handle: int) -> bool:

@@ -115,7 +115,7 @@ class Logind:
     _RETRY_S = 60.0
 
     def __init__(self, connect: Any = None, monotonic: Any = time.monotonic) -> None:
-        self._connect = connect or _system_bus
+        self._connect = connect
         self._monotonic = monotonic
         self._connection: Any = None
         self._next_try_s = float("-inf")
@@ -147,7 +147,9 @@ class Logind:
             return False
         self._next_try_s = self._monotonic() + self._RETRY_S
         try:
-            self._connection = self._connect()
+            from jeepney.io.blocking import open_dbus_connection
+
+            self._connection = self._connect() if self._connect else open_dbus_connection(bus="SYSTEM")
         except (OSError, KeyError, ValueError, ImportError) as error:
             log.info("no logind to ask: %s", error)
             return False
@@ -161,12 +163,6 @@ class Logind:
         if reply.header.message_type is not MessageType.method_return:
             return None  # no such session: capture may run outside of one
         return reply.body[0][1]
-
-
-def _system_bus() -> Any:
-    from jeepney.io.blocking import open_dbus_connection
-
-    return open_dbus_connection(bus="SYSTEM")
 
 
 def _escaped(label: str) -> str:

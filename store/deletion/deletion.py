@@ -346,9 +346,11 @@ class Erasure:
         with self._database.read() as connection:
             only_front = self._request.only_front(connection)
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
-        elsewhere = copies.elsewhere(self._database) if self._was_anything() else ()
+        counts, recorded = self._counts, self._database.rows(_RECORDED, (start_ms, end_ms))
+        # What never was is in no file elsewhere.
+        elsewhere = copies.elsewhere(self._database) if counts.frames or counts.spool or recorded else ()
         receipt = Receipt(
-            start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left),
+            start_ms, end_ms, self._deleted_ms, counts, self._freed, not left, tuple(left),
             (*elsewhere, *sorted(self._sent_to)), self._tombstone or 0, only_front,
         )  # fmt: skip
         noted = {**asdict(receipt), **self._covered}
@@ -361,11 +363,6 @@ class Erasure:
         rules = sorted(self._request.undecided)
         undecided = [_("Could not be checked in time: %(rule)s.", rule=rule) for rule in rules]
         return replace(receipt, left=(*left, *undecided))
-
-    def _was_anything(self) -> bool:
-        """Whether there ever was something in its time: what never was is in no file elsewhere."""
-        span = self._request.start_ms, self._request.end_ms
-        return bool(self._counts.frames or self._counts.spool or self._database.rows(_RECORDED, span))
 
     def _drop_copies(self) -> None:
         """Copies go, but that what retention takes stays in finished ones until the next day's backup."""

@@ -67,7 +67,7 @@ def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Ga
         looked[-1] = (looked[-1][0], max(now_ms, end_ms))
     found: list[Gap] = []
     taken = pictures
-    for reason in sorted(reasons, key=_rank):
+    for reason in (*(each for each in _PRIORITY if each in reasons), *sorted(reasons.keys() - {*_PRIORITY})):
         free = subtract_intervals(reasons[reason], taken)
         found += [Gap(*part, reason) for part in clipped(free, start_ms, end_ms)]
         taken = merge_intervals([*taken, *reasons[reason]])
@@ -76,10 +76,6 @@ def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Ga
     unseen = subtract_intervals([(start_ms, end_ms)], looked)
     found += [Gap(*part, "not_running") for part in unseen]
     return sorted(found, key=lambda gap: gap.start_ms)
-
-
-def _rank(reason: str) -> tuple[int, str]:
-    return (_PRIORITY.index(reason) if reason in _PRIORITY else len(_PRIORITY), reason)
 
 
 def merge_intervals(parts: Iterable[Interval], tolerance_ms: int = 0) -> list[Interval]:
