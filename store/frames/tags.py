@@ -11,7 +11,7 @@ from typing import Literal
 
 import apsw
 
-from store.core.database import Database, clean_text, scalar
+from store.core.database import Database, clean_text
 from store.core.errors import NotFound
 from store.core.records import insert_new
 from store.core.translation import gettext as _
@@ -121,13 +121,15 @@ def unpin(database: Database, frame_id: int) -> bool:
 
 def retention_reason(database: Database, frame_id: int) -> RetentionReason:
     """Why this frame is kept, if it is."""
-    with database.read() as connection:
-        pinned_ms = scalar(connection, "select pinned_ms from pins where frame_id = ?", (frame_id,))
-        citations = scalar(
-            connection, "select count(*) from evidence where frame_id = ? and n is not null", (frame_id,)
-        )
-        told = scalar(connection, "select count(*) from insights where frame_id = ?", (frame_id,))
-    return RetentionReason(pinned_ms, int(citations), int(told))
+    found = database.rows(
+        """
+        select (select pinned_ms from pins where frame_id = :id),
+            (select count(*) from evidence where frame_id = :id and n is not null),
+            (select count(*) from insights where frame_id = :id)
+        """,
+        {"id": frame_id},
+    )
+    return RetentionReason(*found[0])
 
 
 def pinned_usage(database: Database) -> PinnedUsage:
