@@ -201,7 +201,9 @@ class Erasure:
             claimed = [entry for entry in waiting if entry.is_taken]
             self.refuse_captures([entry for entry in waiting if last_round or not entry.is_unfinished])
             self.remove()
-            self.discard_captures([entry for entry in waiting if last_round or not entry.is_taken])
+            free = [entry for entry in waiting if last_round or not entry.is_taken]
+            self._freed += residual_files.discard(self._data_dir, free)
+            self._counts = self._counts.plus({"spool": len(free)})
             if not claimed:
                 break
             time.sleep(_ROUND_S)
@@ -325,11 +327,6 @@ class Erasure:
             self._keep(connection, self._under_way())
         return last
 
-    def discard_captures(self, waiting: list[Waiting]) -> None:
-        """Remove captures from the spool."""
-        self._freed += residual_files.discard(self._data_dir, waiting)
-        self._counts = self._counts.plus({"spool": len(waiting)})
-
     def _keep(self, connection: apsw.Connection, receipt: str) -> None:
         connection.execute(receipts.KEEP, (receipt, self._tombstone))
 
@@ -346,9 +343,10 @@ class Erasure:
         with self._database.read() as connection:
             only_front = self._request.only_front(connection)
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
-        counts, recorded = self._counts, self._database.rows(_RECORDED, (start_ms, end_ms))
+        counts, span = self._counts, (start_ms, end_ms)
         # What never was is in no file elsewhere.
-        elsewhere = copies.elsewhere(self._database) if counts.frames or counts.spool or recorded else ()
+        was_anything = counts.frames or counts.spool or self._database.rows(_RECORDED, span)
+        elsewhere = copies.elsewhere(self._database) if was_anything else ()
         receipt = Receipt(
             start_ms, end_ms, self._deleted_ms, counts, self._freed, not left, tuple(left),
             (*elsewhere, *sorted(self._sent_to)), self._tombstone or 0, only_front,
