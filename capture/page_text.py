@@ -31,7 +31,8 @@ from capture.windows.browser_extension import fits
 from capture.windows.protocol import WindowInfo
 from store.privacy.rules import WindowFacts
 from store.spool import page_text
-from store.spool.page_text import Area, Door, PageText
+from store.spool.page_text import Area, PageText
+from store.spool.process_state import TextDoor
 from store.spool.window_hints import OrdinaryWindow
 
 log = logging.getLogger(__name__)
@@ -106,10 +107,10 @@ class PageTextDoor:
         self._asked = 0
         self._http = _Listener(("127.0.0.1", 0), _Handler)
         self._http.door = self
-        door = Door(self._http.server_address[1], secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+        door = TextDoor(self._http.server_address[1], secrets.token_urlsafe(32), secrets.token_urlsafe(32))
         self.path, self._word = f"/{door.key}", door.word
         threading.Thread(target=self._http.serve_forever, name="page text", daemon=True).start()
-        page_text.write_door(spool_folder, door)
+        door.write(spool_folder)
 
     def ask(self, windows: Sequence[PageWindow], shot: Screenshot, news: float) -> Collect | None:
         # Titles of other programs are no business of a browser.
@@ -142,7 +143,7 @@ class PageTextDoor:
         return collected
 
     def close(self) -> None:
-        page_text.write_door(self._folder, None)
+        TextDoor.forget(self._folder)
         self._http.shutdown()
         self._http.server_close()
         with self._lock:

@@ -12,7 +12,6 @@ then the server hears that it was carried out, and until then takes in nothing o
 
 from __future__ import annotations
 
-import json
 import logging
 import random
 import threading
@@ -33,7 +32,7 @@ from store.core.keys import app_digest
 from store.core.paths import DataDir, replace_file
 from store.privacy.rules import OwnChoices, WindowFacts, save_server_rules, validate
 from store.spool import page_text, residual_files
-from store.spool.process_state import CaptureState, SenderState
+from store.spool.process_state import CaptureState, SenderState, State
 from store.spool.queue import (
     MAX_IMAGE_BYTES,
     MAX_RECORD_BYTES,
@@ -55,17 +54,18 @@ _AT_ONCE = 50
 _ROUNDS = 1_000
 _ON_ITS_WAY_S = 60.0
 """What the daemon saw before a deletion came, it has written by then."""
-_REACHED = "host-deletion"
 _DELETED = "kept", "screen"
 """What was deleted counts as kept, as everywhere (`store.timeline.ledger.record_deleted`)."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Reached:
+class _Reached(State):
     """The last deletion of the server that is carried out here. It lies with the spool that it tells of, so
-    that both are copied and put back together.
+    that both are copied and put back together. Where it cannot be read all is told anew.
     """
 
+    FILE = "host-deletion"
+    IS_DURABLE = True
     deletion_id: int = 0
     deletion_name: str = ""
 
@@ -124,7 +124,7 @@ class Sender(threading.Thread):
         self._clock = clock
         self._stop_event = stop
         self._instance = _instance(data_dir)
-        self._reached = _reached(data_dir)
+        self._reached = _Reached.read(data_dir.spool) or _Reached()
         self._recent: list[_Deletions] = []
         self._rules_sha256 = ""
         self._talk_due_s = 0.0
@@ -279,7 +279,7 @@ class Sender(threading.Thread):
             reached = _Reached(wishes["deletion_id"], wishes["deletion_name"])
             is_done = reached == self._reached and wishes["rules"] is None
             if reached != self._reached:
-                replace_file(self._data_dir.spool / _REACHED, json.dumps(asdict(reached)).encode())
+                reached.write(self._data_dir.spool)
                 self._reached = reached
             if is_done:
                 break
@@ -359,14 +359,6 @@ class Sender(threading.Thread):
             residual_files.discard(self._data_dir, [each])
             if each.folder.exists():
                 raise OSError("captures that were to be deleted cannot be removed from the spool")
-
-
-def _reached(data_dir: DataDir) -> _Reached:
-    """What was carried out before this program began; nothing where that cannot be read: then all is told."""
-    try:
-        return _Reached(**json.loads((data_dir.spool / _REACHED).read_bytes()))
-    except (FileNotFoundError, ValueError, TypeError):
-        return _Reached()
 
 
 def _instance(data_dir: DataDir) -> str:

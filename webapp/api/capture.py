@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from store.spool import page_text, window_hints
+from store.spool import window_hints
+from store.spool.process_state import TextDoor
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from store.timeline import ledger as decisions
 from webapp.api.endpoint import endpoint
@@ -123,7 +124,7 @@ def report_windows(body: BrowserReport) -> WindowReportReceipt:
     windows = tuple(OrdinaryWindow(window.title, _address(window.url)) for window in body.windows)
     report = ExtensionReport(body.browser, services().clock(), windows)
     window_hints.save_report(services().data_dir.spool, str(body.copy_id), report)
-    door = page_text.read_door(services().data_dir.spool)
+    door = TextDoor.read(services().data_dir.spool)
     return WindowReportReceipt(windows=len(windows), text_door=TextDoorAnswer.of(door) if door else None)
 
 
