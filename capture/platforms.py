@@ -122,8 +122,7 @@ def _desktops(environ: Mapping[str, str]) -> set[str]:
 
 def _open_x11(display_name: str) -> Sources:
     from capture.screens.x11 import X11Screens
-    from capture.windows.idle import X11Idle
-    from capture.windows.x11 import X11Windows
+    from capture.windows.x11 import X11Idle, X11Windows
 
     with ExitStack() as opened:  # closes what is open already when the display goes meanwhile
         screens = opened.enter_context(closing(X11Screens(display_name)))
@@ -165,4 +164,4 @@ def _open_wayland(environ: Mapping[str, str]) -> Sources:
     elif environ.get("HYPRLAND_INSTANCE_SIGNATURE"):
         outputs = wayland.hyprland_outputs
         source = WindowsWithTimeout(wayland.ToolWindows("hyprctl", wayland.hyprland_windows))
-    return Sources(wayland.GrimScreens(outputs), source, LinuxActivity(None, Logind()))
+    return Sources(wayland.GrimScreens(outputs), source, LinuxActivity(Present(), Logind()))

@@ -7,6 +7,8 @@ replugging. When the desktop changes its size, mss is opened again: its buffer h
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import mss
 import numpy as np
 from mss.exception import ScreenShotError
@@ -24,20 +26,39 @@ _WHEN_NO_DISPLAY = (
 )
 
 
-class X11Screens:
+X_ERRORS = (xerror.XError, xerror.ConnectionClosedError, OSError)
+
+
+class X11Client:
+    """A connection to one X display."""
+
+    def __init__(self, display_name: str) -> None:
+        """Raises `NoDisplay`."""
+        self._display_name = display_name
+        try:
+            self._display = xdisplay.Display(display_name)
+        except (xerror.DisplayError, *X_ERRORS) as error:
+            cause = f"The X display {display_name or '(unset)'} cannot be opened: {error}"
+            raise NoDisplay(cause, _WHEN_NO_DISPLAY) from error
+        # Replies still raise; the rest is noise, as windows vanish while they are asked about.
+        self._display.set_error_handler(lambda *_: None)
+
+    def close(self) -> None:
+        with suppress(*X_ERRORS):  # it was lost already
+            self._display.close()
+
+    def _lost(self, error: Exception) -> DisplayLost:
+        return DisplayLost(f"The X display {self._display_name} does not answer: {error}")
+
+
+class X11Screens(X11Client):
     """Every monitor of one X display."""
 
     name = "x11"
 
     def __init__(self, display_name: str) -> None:
         """Raises `NoDisplay`."""
-        try:
-            self._display = xdisplay.Display(display_name)
-        except (xerror.DisplayError, xerror.XError, OSError) as error:
-            cause = f"The X display {display_name or '(unset)'} cannot be opened: {error}"
-            raise NoDisplay(cause, _WHEN_NO_DISPLAY) from error
-        self._display.set_error_handler(lambda *_: None)  # replies still raise; the rest is noise
-        self._display_name = display_name
+        super().__init__(display_name)
         self._has_monitors = False
         if self._display.query_extension("RANDR"):
             version = self._display.xrandr_query_version()
@@ -54,7 +75,7 @@ class X11Screens:
             listed = [
                 Monitor(name(m.name), Rect(m.x, m.y, m.width_in_pixels, m.height_in_pixels)) for m in found
             ]
-        except (xerror.XError, xerror.ConnectionClosedError, OSError) as error:
+        except X_ERRORS as error:
             raise self._lost(error) from error
         whole = Rect(0, 0, geometry.width, geometry.height)
         if self._whole != whole:
@@ -77,7 +98,7 @@ class X11Screens:
                 self._display.damage_subtract(self._damage)
                 self._display.sync()  # before the grab: what is painted from now on is told anew
             return is_painted
-        except (xerror.XError, xerror.ConnectionClosedError, OSError) as error:
+        except X_ERRORS as error:
             raise self._lost(error) from error
 
     def _follow_painting(self) -> int | None:
@@ -99,18 +120,12 @@ class X11Screens:
 
     def close(self) -> None:
         self._close_grab()
-        try:
-            self._display.close()
-        except (xerror.ConnectionClosedError, OSError):
-            return  # it was lost already
+        super().close()
 
     def _close_grab(self) -> None:
         if self._grab is not None:
             self._grab.close()
             self._grab = None
-
-    def _lost(self, error: Exception) -> DisplayLost:
-        return DisplayLost(f"The X display {self._display_name} does not answer: {error}")
 
 
 GRAB_ERRORS = (ScreenShotError, OSError)

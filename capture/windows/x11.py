@@ -18,12 +18,13 @@ from pathlib import PurePath
 from typing import Any
 
 from Xlib import X, Xatom
-from Xlib import display as xdisplay
 from Xlib import error as xerror
 from Xlib.ext import res
 
-from capture.core.errors import DisplayLost, NoDisplay, SourceFailed
+from capture.core.errors import SourceFailed
 from capture.core.geometry import Rect
+from capture.screens.x11 import X_ERRORS, X11Client
+from capture.windows.idle import Activity
 from capture.windows.processes import program
 from capture.windows.protocol import Kind, WindowInfo
 from capture.windows.settling import Settling
@@ -59,19 +60,14 @@ class Child:
     watched: set[int] = field(default_factory=set)
 
 
-class X11Windows:
+class X11Windows(X11Client):
     """The windows of one X display."""
 
     name = "x11"
 
     def __init__(self, display_name: str) -> None:
         """Raises `NoDisplay`."""
-        self._display_name = display_name or "(unset)"
-        try:
-            self._display = xdisplay.Display(display_name)
-        except (xerror.DisplayError, xerror.XError, OSError) as error:
-            raise NoDisplay(f"The X display {self._display_name} cannot be opened: {error}") from error
-        self._display.set_error_handler(lambda *_: None)  # windows vanish while they are asked about
+        super().__init__(display_name)
         self._root = self._display.screen().root
         self._reader = X11Reader(self._display)
         self._telling = {self._reader.atom(name) for name in _TELLING}
@@ -100,10 +96,10 @@ class X11Windows:
                 if all(children):
                     return self._shown(children, self._focused_child(focus))
                 self._order = None  # one vanished while it was read: what is left is not the whole truth
-        except (xerror.ConnectionClosedError, xerror.XError, OSError) as error:
-            self._forget()
-            cause = f"The X display {self._display_name} does not tell its windows: {error}"
-            raise DisplayLost(cause) from error
+        except X_ERRORS as error:
+            self._order = None
+            self._children.clear()
+            raise self._lost(error) from error
         raise SourceFailed("Windows come and go faster than they can be read")
 
     def wait(self, timeout_s: float) -> bool:
@@ -115,14 +111,8 @@ class X11Windows:
                     return False
                 select.select([self._display.fileno()], [], [], left_s)
             return True
-        except (xerror.ConnectionClosedError, OSError, ValueError) as error:
-            raise DisplayLost(f"The X display {self._display_name} does not answer: {error}") from error
-
-    def close(self) -> None:
-        try:
-            self._display.close()
-        except (xerror.ConnectionClosedError, OSError):
-            return  # it was lost already
+        except (*X_ERRORS, ValueError) as error:
+            raise self._lost(error) from error
 
     def _take_events(self) -> bool:
         """Forget what the server reports as changed. Whether anything did."""
@@ -180,10 +170,6 @@ class X11Windows:
             else:
                 self._changed(child_id, is_moving=atom in self._see_through)
         return bool(stale)
-
-    def _forget(self) -> None:
-        self._order = None
-        self._children.clear()
 
     def _read_stack(self) -> None:
         order = [window.id for window in self._root.query_tree().children]
@@ -273,6 +259,28 @@ class X11Windows:
     def _is_shown(self, child: Child) -> bool:
         elsewhere = child.desktop not in (None, _EVERYWHERE, self._desktop) and self._desktop is not None
         return child.is_viewable and not child.is_hidden and not elsewhere
+
+
+class X11Idle(X11Client):
+    """MIT-SCREEN-SAVER: milliseconds since the last input, and whether a screen saver shows."""
+
+    _ON, _EXTERNAL = 1, 2
+
+    def __init__(self, display_name: str) -> None:
+        """Raises `NoDisplay`."""
+        super().__init__(display_name)
+        self._known = bool(self._display.query_extension("MIT-SCREEN-SAVER"))
+
+    def read(self) -> Activity:
+        if not self._known:
+            return Activity()
+        try:
+            info = self._display.screen().root.screensaver_query_info()
+        except X_ERRORS as error:
+            raise self._lost(error) from error
+        # A blanked screen keeps its picture; a screen saver that draws would be recorded.
+        is_saving = info.state == self._ON and info.kind == self._EXTERNAL
+        return Activity(info.idle / 1000, "screensaver" if is_saving else "")
 
 
 _DEPTH_OF_FRAMES = 4  # a client sits at most so deep inside its frame

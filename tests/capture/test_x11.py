@@ -27,9 +27,8 @@ from capture.privacy import Rules
 from capture.screens.protocol import bgrx
 from capture.screens.x11 import Grab, X11Screens
 from capture.status import DiskFloor
-from capture.windows.idle import X11Idle
 from capture.windows.protocol import WindowInfo
-from capture.windows.x11 import X11Windows, compound_text
+from capture.windows.x11 import X11Idle, X11Windows, compound_text
 from store.core.paths import DataDir
 from store.core.settings import CaptureSettings, PrivacySettings
 from store.privacy.rules import Rule
