@@ -40,9 +40,7 @@ _MAX_WORDS = 1500
 _MAX_CHARACTERS = 20_000
 
 _PASSWORD_TEXT, _TEXT, _ENTRY = 40, 61, 79  # roles, as atspi-constants.h numbers them
-_TOOLS = frozenset(
-    (33, 34, 41, 63)
-)  # menu, menu bar, popup menu, tool bar: many nodes, always the same words
+_TOOLS = 33, 34, 41, 63  # menu, menu bar, popup menu, tool bar: many nodes, always the same words
 # Bits of the state:
 _EDITABLE, _MULTI_LINE, _SHOWING, _SINGLE_LINE = 1 << 7, 1 << 17, 1 << 25, 1 << 26
 _ON_SCREEN = 0  # coordinates
@@ -155,9 +153,8 @@ class AccessibleText:
             stood = tuple(_standing(words, area, shot.pixels, after))
             page = PageText(area, front.parts, area.w, area.h, stood, "accessibility")
             return page_text.decode(page_text.encode([page]))
-        except (
-            Exception
-        ) as error:  # of foreign programs, of the bus and of the display: no frame is lost by it
+        except Exception as error:
+            # Of foreign programs, of the bus and of the display: no frame is lost by it.
             log.info("a program tells no text: %s", type(error).__name__)
             self._let_go()
             self._grab = None

@@ -134,15 +134,15 @@ class FrameRecorder:
 
         False where a picture is needed.
         """
-        extended = [
-            self._triggers[monitor].extended_at(due_s, is_active=activity.is_active)
+        extended = {
+            monitor: extend
             for monitor in self.monitors
-        ]
-        if not all(extended):
+            if (extend := self._triggers[monitor].extended_at(due_s, is_active=activity.is_active))
+        }
+        if len(extended) < len(self.monitors):
             return False
         self.begin(now_ms)
-        for monitor, extend in zip(self.monitors, extended, strict=True):
-            assert extend is not None
+        for monitor, extend in extended.items():
             self._ledger.deduped(monitor, now_ms, extend.reason, extend.capture_id)
         return True
 

@@ -276,9 +276,8 @@ class Erasure:
         number = self._find()
         is_waited_for = number > _ERASED_AT_ONCE and not self._is_narrowed
         merge_later = number > 1 and (is_waited_for or number * _MERGE_WORTH > self._in_index())
-        for __ in range(
-            _ROUNDS
-        ):  # what is recorded meanwhile, up to an end that is to come, may go on for ever
+        for __ in range(_ROUNDS):
+            # What is recorded meanwhile, up to an end that is to come, may go on for ever.
             if not number:
                 break
             last: int | None = -1
