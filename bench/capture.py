@@ -22,7 +22,7 @@ from bench.report import Report, cpu_s, rss_mb
 from capture.difference import changed_tiles
 from capture.frame_recorder import encode
 from capture.screens.protocol import Pixels
-from capture.screens.x11 import PillowGrab, X11Screens
+from capture.screens.x11 import X11Screens
 from capture.windows.x11 import X11Windows
 from store.core.paths import DataDir
 from store.spool.process_state import CaptureState
@@ -44,7 +44,6 @@ def _parts(report: Report, display: str) -> float:
     """The single steps of a look. Returns the CPU milliseconds of a bare grab."""
     screens, windows = X11Screens(display), X11Windows(display)
     [monitor] = screens.monitors()
-    pillow = PillowGrab(display)
     still = screens.grab(monitor).pixels
     copy = still.copy()
     ticked = still.copy()
@@ -52,7 +51,6 @@ def _parts(report: Report, display: str) -> float:
     windows.windows()
     rows: list[tuple[str, Callable[[], object]]] = [
         ("raw grab through mss (the limit)", lambda: screens.grab(monitor)),
-        ("raw grab through Pillow", lambda: pillow(monitor.area)),
         ("list of monitors", screens.monitors),
         ("list of windows, unchanged", windows.windows),
         ("compare, nothing changed", lambda: changed_tiles(still, copy)),

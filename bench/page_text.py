@@ -41,6 +41,7 @@ from ingest.reading.incremental import IncrementalReader
 from ingest.reading.page_text import PageProof, ink_of
 from store.spool import page_text
 from store.spool.page_text import Area
+from store.spool.process_state import TextDoor
 from tests.end_to_end.programs import chromium_path, x_display
 
 ON_REQUEST = True
@@ -233,7 +234,7 @@ class _Served(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
-        door = page_text.read_door(self.spool)
+        door = TextDoor.read(self.spool)
         answer = {"windows": 1, "text_door": asdict(door) if door else None}
         self._answer(json.dumps(answer).encode(), "application/json")
 

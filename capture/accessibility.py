@@ -40,9 +40,7 @@ _MAX_WORDS = 1500
 _MAX_CHARACTERS = 20_000
 
 _PASSWORD_TEXT, _TEXT, _ENTRY = 40, 61, 79  # roles, as atspi-constants.h numbers them
-_TOOLS = frozenset(
-    (33, 34, 41, 63)
-)  # menu, menu bar, popup menu, tool bar: many nodes, always the same words
+_TOOLS = 33, 34, 41, 63  # menu, menu bar, popup menu, tool bar: many nodes, always the same words
 # Bits of the state:
 _EDITABLE, _MULTI_LINE, _SHOWING, _SINGLE_LINE = 1 << 7, 1 << 17, 1 << 25, 1 << 26
 _ON_SCREEN = 0  # coordinates
@@ -124,7 +122,11 @@ class AccessibleText:
         if front is None or news < _WORTH or (self._asked and not self._asked.done()):
             return None
         pid = front.window.pid
-        if pid is None or not front.window.window_name or self._is_resting(pid):
+        if pid is None or not front.window.window_name:
+            return None
+        rest, left = self._rests.get(pid, (0, 0))
+        self._rests[pid] = rest, max(0, left - 1)
+        if left > 0:
             return None
         self._asked = self._thread.submit(self._text, front, shot)
         return self._asked.result
@@ -132,16 +134,6 @@ class AccessibleText:
     def close(self) -> None:
         self._thread.shutdown(wait=True, cancel_futures=True)
         self._let_go()
-
-    def _is_resting(self, pid: int) -> bool:
-        rest, left = self._rests.get(pid, (0, 0))
-        self._rests[pid] = rest, max(0, left - 1)
-        return left > 0
-
-    def _learn(self, pid: int, told: int) -> None:
-        """A program that told little is spared twice as long as the last time."""
-        rest = 0 if told >= _FEW else min(_LONGEST_REST, 2 * self._rests[pid][0] + 1)
-        self._rests[pid] = rest, rest
 
     def _let_go(self) -> None:
         if self._bus is not None:
@@ -161,15 +153,17 @@ class AccessibleText:
             stood = tuple(_standing(words, area, shot.pixels, after))
             page = PageText(area, front.parts, area.w, area.h, stood, "accessibility")
             return page_text.decode(page_text.encode([page]))
-        except (
-            Exception
-        ) as error:  # of foreign programs, of the bus and of the display: no frame is lost by it
+        except Exception as error:
+            # Of foreign programs, of the bus and of the display: no frame is lost by it.
             log.info("a program tells no text: %s", type(error).__name__)
             self._let_go()
             self._grab = None
             return []
         finally:
-            self._learn(front.window.pid or 0, len(words))
+            # A program that told little is spared twice as long as the last time.
+            pid = front.window.pid or 0
+            rest = 0 if len(words) >= _FEW else min(_LONGEST_REST, 2 * self._rests[pid][0] + 1)
+            self._rests[pid] = rest, rest
 
 
 def _standing(words: Iterable[PageWord], area: Area, before: Pixels, after: Pixels) -> Iterator[PageWord]:

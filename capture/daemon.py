@@ -248,13 +248,12 @@ class Daemon:
             self.recorder.record_skipped(monitor.name, at_ms, "failed", "blank_frames")
             return verdict
         assert self._sources is not None
-        kind, identity = self._sources.kind, verdict.identity
-        if kind == "screen" and after is not None and identity == Identity():
-            identity = Identity(DESKTOP)
-        is_screen = kind == "screen"  # a picture of a folder may show any window
-        visible, places = (verdict.visible, verdict.places) if is_screen else (None, None)
-        candidate = Candidate(shot, identity, due_s, verdict.pages, visible, places)
-        self.recorder.record(candidate, activity, kind)
+        kind, view = self._sources.kind, verdict
+        if kind != "screen":  # a picture of a folder may show any window
+            view = replace(view, visible=None, places=None)
+        elif after is not None and view.identity == Identity():
+            view = replace(view, identity=Identity(DESKTOP))
+        self.recorder.record(Candidate(shot, view, due_s), activity, kind)
         return verdict
 
     def _open(self) -> Sources:

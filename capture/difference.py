@@ -20,7 +20,6 @@ seconds is enough; it is told from scrolled or streaming text by its pixels, of 
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -67,35 +66,24 @@ def changed_tiles(before: Pixels, after: Pixels) -> npt.NDArray[np.bool_]:
 
 def is_uniform(pixels: Pixels) -> bool:
     """Whether every pixel has the same colour, as a broken grab does."""
-    colour = pixels.view(np.uint32)[..., 0] & _COLOUR if pixels.size < 4096 else None
-    if colour is None:
-        sample = pixels[::53, ::47].copy().view(np.uint32)[..., 0] & _COLOUR
-        if (sample != sample[0, 0]).any():
-            return False
-        colour = pixels.view(np.uint32)[..., 0] & _COLOUR
-    return not (colour != colour[0, 0]).any()
-
-
-@dataclass(slots=True)
-class _History:
-    times: deque[float] = field(default_factory=lambda: deque(maxlen=_OFTEN))
-    contents: deque[int] = field(default_factory=lambda: deque(maxlen=_OFTEN))
+    colour = pixels.view(np.uint32)[..., 0]
+    some = colour[::53, ::47]  # mostly enough
+    return not any(((part ^ colour[0, 0]) & _COLOUR).any() for part in (some, colour))
 
 
 class FlickerFilter:
     """Learns which tiles of one monitor flicker. Fed every look, in order."""
 
     def __init__(self) -> None:
-        self._tiles: dict[Tile, _History] = {}
+        self._tiles: dict[Tile, deque[tuple[float, int]]] = {}  # when each changed of late, and to what
 
     def learn(self, changed: npt.NDArray[np.bool_], pixels: Pixels, now_s: float) -> None:
         """Note what changed since the previous look. `now_s` is a monotonic time."""
         for group in _small_groups(changed):
             for tile in group:
-                history = self._tiles.setdefault(tile, _History())
-                history.times.append(now_s)
-                history.contents.append(_content(pixels, tile))
-        for tile in [t for t, h in self._tiles.items() if now_s - h.times[-1] > _WINDOW_S]:
+                history = self._tiles.setdefault(tile, deque(maxlen=_OFTEN))
+                history.append((now_s, _content(pixels, tile)))
+        for tile in [t for t, history in self._tiles.items() if now_s - history[-1][0] > _WINDOW_S]:
             del self._tiles[tile]
 
     def explains(self, changed: npt.NDArray[np.bool_], kept: Pixels, pixels: Pixels, now_s: float) -> bool:
@@ -107,12 +95,12 @@ class FlickerFilter:
 
     def _flickers(self, tile: Tile, kept: Pixels, pixels: Pixels, now_s: float) -> bool:
         history = self._tiles.get(tile)
-        if history is None or len(history.times) < _OFTEN:
+        if history is None or len(history) < _OFTEN:
             return False
-        first, last = history.times[0], history.times[-1]
+        first, last = history[0][0], history[-1][0]
         if now_s - first > _WINDOW_S or last - first < _SPAN_S or now_s - last > _RESTS_AFTER_S:
             return False
-        times_seen = Counter(history.contents)
+        times_seen = Counter(content for _, content in history)
         if len(times_seen) > _FEW_CONTENTS:
             return True
         seen = {content for content, times in times_seen.items() if times > 1}

@@ -23,7 +23,8 @@ from PIL import Image
 from capture.core.clock import Clock
 from capture.difference import TILE, FilmFilter, FlickerFilter, changed_tiles
 from capture.ledger import Ledger
-from capture.page_text import PageWindow, Tellers
+from capture.page_text import Tellers
+from capture.privacy import Verdict
 from capture.screens.protocol import Pixels, Screenshot
 from capture.status import Backoff, spool_cause
 from capture.windows.idle import Activity, Inactivity
@@ -31,26 +32,22 @@ from capture.windows.protocol import Identity
 from store.core.errors import StoreError
 from store.core.settings import CaptureSettings
 from store.core.times import utc_offset_min
-from store.spool.queue import WEBP_OF_CAPTURE, Capture, LookReport, Spool, VisibleWindows, WindowPlaces
+from store.spool.queue import WEBP_OF_CAPTURE, Capture, LookReport, Spool
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A screenshot with the window in front of it, ready to be judged.
+    """A screenshot with what privacy says is on it, ready to be compared.
 
     `due_s` is when the look was due, on a monotonic clock: intervals are counted in due times,
-    so that a look that ran late by a few milliseconds does not cost a whole interval. `pages` may be asked
-    for their text; `visible` are the other windows on it, `places` where all are (`Capture`).
+    so that a look that ran late by a few milliseconds does not cost a whole interval.
     """
 
     shot: Screenshot
-    identity: Identity
+    view: Verdict
     due_s: float
-    pages: tuple[PageWindow, ...] = ()
-    visible: VisibleWindows | None = None
-    places: WindowPlaces | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +62,8 @@ class Extend:
     reason: Literal["unchanged", "restless"]
 
 
-@dataclass(frozen=True, slots=True)
-class PendingWrite:
-    """A frame that was handed over. `done` ends with None, or with why it could not be written."""
-
-    capture: Capture
-    done: Future[None]
+MOST_REPORTS = 1000
+"""Held back while the disk refuses: about three hours."""
 
 
 class FrameRecorder:
@@ -87,12 +80,14 @@ class FrameRecorder:
         self._settings = settings
         self._clock = clock
         self._page_text = page_text
-        self._writer = Writer(spool)
-        self._reports = ReportQueue(spool)
+        self._spool = spool
+        # One thread encodes and writes beside the looks: the encoder lets go of Python's lock.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
+        self._reports: deque[LookReport] = deque()  # in order; those that cannot be written wait
         self._ledger = Ledger(clock.now_ms())
         self._inactivity = Inactivity(settings.idle_after_s, clock.now_ms())
         self._triggers: dict[str, FrameTrigger] = {}
-        self._writing: dict[str, PendingWrite] = {}
+        self._writing: dict[str, tuple[Capture, Future[None]]] = {}  # at most one a monitor
 
     def follow(self, names: tuple[str, ...]) -> None:
         """From now on these are the monitors looked at."""
@@ -123,10 +118,11 @@ class FrameRecorder:
         verdict = trigger.judge(candidate, is_active=activity.is_active, is_writing=name in self._writing)
         if isinstance(verdict, Keep):
             kept = verdict.candidate
-            text = self._page_text.ask(kept.pages, kept.shot, trigger.news) if self._page_text else None
+            text = self._page_text.ask(kept.view.pages, kept.shot, trigger.news) if self._page_text else None
             capture = self._capture(verdict, source)
             trigger.kept(verdict, capture.capture_id, candidate.due_s)
-            self._writing[name] = self._writer.submit(capture, kept.shot.pixels, text)
+            written = self._thread.submit(write_frame, self._spool, capture, kept.shot.pixels, text)
+            self._writing[name] = capture, written
             self._ledger.kept(name)
         elif isinstance(verdict, Extend):
             self._ledger.deduped(name, at_ms, verdict.reason, verdict.capture_id)
@@ -138,15 +134,15 @@ class FrameRecorder:
 
         False where a picture is needed.
         """
-        extended = [
-            self._triggers[monitor].extended_at(due_s, is_active=activity.is_active)
+        extended = {
+            monitor: extend
             for monitor in self.monitors
-        ]
-        if not all(extended):
+            if (extend := self._triggers[monitor].extended_at(due_s, is_active=activity.is_active))
+        }
+        if len(extended) < len(self.monitors):
             return False
         self.begin(now_ms)
-        for monitor, extend in zip(self.monitors, extended, strict=True):
-            assert extend is not None
+        for monitor, extend in extended.items():
             self._ledger.deduped(monitor, now_ms, extend.reason, extend.capture_id)
         return True
 
@@ -182,32 +178,42 @@ class FrameRecorder:
 
     def collect(self, *, wait: bool = False) -> None:
         """Take note of the frames that reached the spool, and of those that could not."""
-        for monitor, writing in list(self._writing.items()):
-            if not wait and not writing.done.done():
+        for monitor, (capture, written) in list(self._writing.items()):
+            if not wait and not written.done():
                 continue
             del self._writing[monitor]
-            error = writing.done.exception()
+            error = written.exception()
             if error is not None:
-                self._record_lost(monitor, writing.capture, error)
+                self._record_lost(monitor, capture, error)
                 continue
             self.backoff.clear()
             self.kept += 1
-            self.kept_ms = writing.capture.captured_ms
+            self.kept_ms = capture.captured_ms
 
     def flush(self, now_ms: int) -> None:
         """Report every look so far. A frame under way belongs to this batch: it is waited for."""
         self.collect(wait=True)
         for stretch in self._inactivity.take():
             self._ledger.idle(*stretch)
-        self._reports.put(self._ledger.flush(now_ms))
+        if report := self._ledger.flush(now_ms):
+            self._reports.append(report)
+        if len(self._reports) > MOST_REPORTS:
+            log.error("a report of %d looks is lost", self._reports.popleft().looks)
+        try:
+            while self._reports:
+                self._spool.put(self._reports[0])
+                self._reports.popleft()
+        except OSError as error:
+            log.warning("%d reports of looks wait for the disk: %s", len(self._reports), error)
 
     def close(self, now_ms: int) -> None:
         """Leave nothing uncounted."""
         self.flush(now_ms)
-        self._writer.close()
+        self._thread.shutdown(wait=True)
 
     def _capture(self, keep: Keep, source: str) -> Capture:
-        shot, identity = keep.candidate.shot, keep.candidate.identity
+        shot, view = keep.candidate.shot, keep.candidate.view
+        identity = view.identity
         return Capture(
             capture_id=str(uuid.uuid4()),
             captured_ms=shot.captured_ms,
@@ -221,8 +227,8 @@ class FrameRecorder:
             trigger=keep.trigger,
             utc_offset_min=utc_offset_min(shot.captured_ms),
             batch_id=self._ledger.batch_id,
-            visible=keep.candidate.visible,
-            places=keep.candidate.places,
+            visible=view.visible,
+            places=view.places,
         )
 
     def _record_lost(self, monitor: str, capture: Capture, error: BaseException) -> None:
@@ -250,20 +256,6 @@ _PAINTED = 0.25  # of the rows of tiles are other; a title, an address and a lin
 Trigger = Literal["start", "app_switch", "window_change", "visual_change", "idle_floor"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    candidate: Candidate
-    capture_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Retitled:
-    """When a window was first seen with another title, and the picture of the look before."""
-
-    due_s: float
-    before: Pixels
-
-
 class FrameTrigger:
     """Decides for one monitor. Call `judge` for every look, `kept` for every frame accepted.
 
@@ -281,14 +273,15 @@ class FrameTrigger:
         self._idle_interval_s = idle_interval_s
         self._flicker = FlickerFilter()
         self._film = FilmFilter()
-        self._kept: _Kept | None = None
+        self._kept: tuple[Candidate, str] | None = None  # the last frame, and its capture id
         self._last_due_s: float | None = None  # of the last frame; outlives a reset
         self._previous: Pixels | None = None
         self._changed: npt.NDArray[np.bool_] | None = None
         self._waiting: Keep | None = None
         self._extended: Extend | None = None  # what the last look came to
         self.saw_change = False
-        self._retitled: _Retitled | None = None
+        # When a window was first seen with another title, and the picture of the look before.
+        self._retitled: tuple[float, Pixels] | None = None
         self._switches: deque[float] = deque(maxlen=SWITCHES_AT_ONCE)
 
     def judge(
@@ -329,7 +322,7 @@ class FrameTrigger:
         """From now on looks are compared with this frame."""
         if keep.trigger in ("app_switch", "window_change"):
             self._switches.append(due_s)
-        self._kept = _Kept(keep.candidate, capture_id)
+        self._kept = keep.candidate, capture_id
         self._extended = Extend(capture_id, "unchanged") if keep.candidate.due_s == due_s else None
         self._last_due_s = due_s
         self._waiting = self._changed = self._retitled = None
@@ -339,15 +332,16 @@ class FrameTrigger:
         self._kept = self._waiting = self._previous = self._changed = self._extended = self._retitled = None
 
     def _first_verdict(self, candidate: Candidate, is_active: bool) -> Keep | Extend:
-        pixels, kept = candidate.shot.pixels, self._kept
-        if kept is None:
+        pixels = candidate.shot.pixels
+        if self._kept is None:
             self._previous = pixels
             return Keep(candidate, "start")
-        switch = _switch(kept.candidate.identity, candidate.identity)
-        if kept.candidate.shot.pixels.shape != pixels.shape:
+        kept, capture_id = self._kept
+        switch = _switch(kept.view.identity, candidate.view.identity)
+        if kept.shot.pixels.shape != pixels.shape:
             self._previous = pixels
             return Keep(candidate, switch or "visual_change")
-        verdict = self._compare(kept, candidate)
+        verdict = self._compare(kept, capture_id, candidate)
         if switch:
             return Keep(candidate, switch)
         if isinstance(verdict, Extend) and self._is_floor(candidate.due_s, is_active):
@@ -357,19 +351,21 @@ class FrameTrigger:
     def _shows_title(self, keep: Keep, before: Pixels | None) -> bool:
         """Whether what is seen under another title is other, too, or has had the time to be."""
         pixels, due_s = keep.candidate.shot.pixels, keep.candidate.due_s
-        if self._retitled is None and before is not None:
-            self._retitled = _Retitled(due_s, before)
-        known = self._retitled
-        if known is None or known.before.shape != pixels.shape or due_s - known.due_s >= PAINT_S:
+        if self._retitled is None:
+            if before is None:
+                return True
+            self._retitled = due_s, before
+        since_s, before = self._retitled
+        if before.shape != pixels.shape or due_s - since_s >= PAINT_S:
             return True
-        return bool(changed_tiles(known.before, pixels).any(axis=1).mean() >= _PAINTED)
+        return bool(changed_tiles(before, pixels).any(axis=1).mean() >= _PAINTED)
 
     def _is_floor(self, due_s: float, is_active: bool) -> bool:
         assert self._kept is not None
-        return is_active and due_s - self._kept.candidate.due_s >= self._idle_interval_s
+        return is_active and due_s - self._kept[0].due_s >= self._idle_interval_s
 
-    def _compare(self, kept: _Kept, candidate: Candidate) -> Keep | Extend:
-        pixels, before = candidate.shot.pixels, kept.candidate.shot.pixels
+    def _compare(self, kept: Candidate, capture_id: str, candidate: Candidate) -> Keep | Extend:
+        pixels, before = candidate.shot.pixels, kept.shot.pixels
         previous, self._previous = self._previous, pixels
         is_of_size = previous is not None and previous.shape == pixels.shape
         step = changed_tiles(previous, pixels) if previous is not None and is_of_size else None
@@ -387,12 +383,12 @@ class FrameTrigger:
             self._changed[first:end] = changed_tiles(before[band], pixels[band])
         if not self._changed.any():
             self._previous = before  # equal pictures: one array is enough
-            return Extend(kept.capture_id, "unchanged")
+            return Extend(capture_id, "unchanged")
         if self._flicker.explains(self._changed, before, pixels, candidate.due_s):
-            return Extend(kept.capture_id, "restless")
-        is_early = candidate.due_s - kept.candidate.due_s < FILM_INTERVAL_S
+            return Extend(capture_id, "restless")
+        is_early = candidate.due_s - kept.due_s < FILM_INTERVAL_S
         if is_early and self.saw_change and self._film.explains(self._changed, pixels):
-            return Extend(kept.capture_id, "restless")
+            return Extend(capture_id, "restless")
         return Keep(candidate, "visual_change")
 
     def _is_allowed(self, keep: Keep, due_s: float) -> bool:
@@ -411,12 +407,6 @@ def _switch(before: Identity, now: Identity) -> Literal["app_switch", "window_ch
     return None
 
 
-# Frames on their way to the spool: encoded and written by one thread beside the looks.
-#
-# The encoder lets go of Python's lock, so that looks go on meanwhile. A frame counts as kept only
-# when `Spool.put` has returned: whatever is killed before was never counted.
-
-
 def encode(pixels: Pixels) -> bytes:
     """A lossless WebP file of BGRX pixels; the unused byte goes, the colours stay bit-exact."""
     height, width = pixels.shape[:2]
@@ -426,52 +416,11 @@ def encode(pixels: Pixels) -> bytes:
     return buffer.getvalue()
 
 
-CollectText = Callable[[], bytes | None]
-
-
-class Writer:
-    """One thread that encodes and writes. At most one frame per monitor is handed over at a time."""
-
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
-
-    def submit(self, capture: Capture, pixels: Pixels, text: CollectText | None = None) -> PendingWrite:
-        """Hand over a frame. The pixels must not be changed any more; `text` is collected when they are
-        encoded.
-        """
-        return PendingWrite(capture, self._thread.submit(self._write, capture, pixels, text))
-
-    def close(self) -> None:
-        """Finish what was handed over."""
-        self._thread.shutdown(wait=True)
-
-    def _write(self, capture: Capture, pixels: Pixels, text: CollectText | None) -> None:
-        image = encode(pixels)
-        capture = replace(capture, sha256=hashlib.sha256(image).hexdigest())
-        self._spool.put(capture, image, text() if text else None)
-
-
-MOST = 1000
-"""Reports held back while the disk refuses: about three hours."""
-
-
-class ReportQueue:
-    """Writes reports in order and holds back what cannot be written."""
-
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
-        self._waiting: deque[LookReport] = deque()
-
-    def put(self, report: LookReport | None) -> None:
-        """Write this report, after those that wait."""
-        if report is not None:
-            if len(self._waiting) == MOST:
-                log.error("a report of %d looks is lost", self._waiting.popleft().looks)
-            self._waiting.append(report)
-        try:
-            while self._waiting:
-                self._spool.put(self._waiting[0])
-                self._waiting.popleft()
-        except OSError as error:
-            log.warning("%d reports of looks wait for the disk: %s", len(self._waiting), error)
+def write_frame(
+    spool: Spool, capture: Capture, pixels: Pixels, text: Callable[[], bytes | None] | None = None
+) -> None:
+    """Encode a frame and put it into the spool; `text` is collected when it is encoded. The frame counts as
+    kept only when this has returned. Raises as `Spool.put` does.
+    """
+    image = encode(pixels)
+    spool.put(replace(capture, sha256=hashlib.sha256(image).hexdigest()), image, text() if text else None)

@@ -14,21 +14,11 @@ from store.spool.queue import DecisionRun, LookReport
 
 
 @dataclass(slots=True)
-class _Run:
-    decision: str
-    reason: str
-    start_ms: int
-    end_ms: int
-    looks: int
-    capture_id: str | None
-
-
-@dataclass(slots=True)
 class _Batch:
     start_ms: int
     batch_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     looks: int = 0
-    runs: dict[str, list[_Run]] = field(default_factory=dict)
+    runs: dict[str, list[DecisionRun]] = field(default_factory=dict)
 
 
 class Ledger:
@@ -36,7 +26,7 @@ class Ledger:
 
     def __init__(self, now_ms: int) -> None:
         self._batch = _Batch(now_ms)
-        self._open_runs: dict[str, _Run] = {}  # by monitor: states that last until the next look
+        self._open_runs: dict[str, DecisionRun] = {}  # by monitor: states that last until the next look
         self._undecided: list[str] = []
 
     @property
@@ -83,7 +73,7 @@ class Ledger:
 
     def idle(self, start_ms: int, end_ms: int) -> None:
         """Nobody touched anything, on whatever monitor. A run of no looks, which are counted as ever."""
-        run = _Run("deduped", "idle", start_ms, end_ms, 0, None)
+        run = DecisionRun("", "deduped", "idle", start_ms, end_ms, 0)
         self._batch.runs.setdefault("", []).append(run)  # two stretches are never one
 
     def lost(self, monitor: str, capture_id: str, at_ms: int, reason: str) -> None:
@@ -104,16 +94,14 @@ class Ledger:
             monitor: self._add(monitor, run.decision, run.reason, now_ms, None, looks=0)
             for monitor, run in self._open_runs.items()
         }
-        if not batch.looks and not any(
-            run.end_ms > run.start_ms for runs in batch.runs.values() for run in runs
-        ):
-            return None
         runs = tuple(
-            DecisionRun(monitor, r.decision, r.reason, r.start_ms, r.end_ms, r.looks, r.capture_id)
-            for monitor, of_monitor in batch.runs.items()
-            for r in of_monitor
-            if r.looks or r.end_ms > r.start_ms
+            run
+            for of_monitor in batch.runs.values()
+            for run in of_monitor
+            if run.looks or run.end_ms > run.start_ms
         )
+        if not batch.looks and not any(run.end_ms > run.start_ms for run in runs):
+            return None
         return LookReport(batch.batch_id, batch.start_ms, max(batch.start_ms, now_ms), batch.looks, runs)
 
     def _decided(self, monitor: str) -> None:
@@ -122,12 +110,12 @@ class Ledger:
 
     def _add(
         self, monitor: str, decision: str, reason: str, at_ms: int, capture_id: str | None, looks: int = 1
-    ) -> _Run:
+    ) -> DecisionRun:
         runs = self._batch.runs.setdefault(monitor, [])
         last = runs[-1] if runs else None
         if last and (last.decision, last.reason, last.capture_id) == (decision, reason, capture_id):
             last.end_ms = max(last.end_ms, at_ms)
             last.looks += looks
             return last
-        runs.append(_Run(decision, reason, at_ms, at_ms, looks, capture_id))
+        runs.append(DecisionRun(monitor, decision, reason, at_ms, at_ms, looks, capture_id))
         return runs[-1]

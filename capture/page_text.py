@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 from simple_websocket import ConnectionClosed, Server
@@ -30,7 +31,8 @@ from capture.windows.browser_extension import fits
 from capture.windows.protocol import WindowInfo
 from store.privacy.rules import WindowFacts
 from store.spool import page_text
-from store.spool.page_text import Area, Door, PageText
+from store.spool.page_text import Area, PageText
+from store.spool.process_state import TextDoor
 from store.spool.window_hints import OrdinaryWindow
 
 log = logging.getLogger(__name__)
@@ -100,15 +102,15 @@ class PageTextDoor:
         self._folder = spool_folder
         self._is_kept = is_kept
         self._sockets: set[Server] = set()
-        self._requests: dict[int, _Request] = {}
+        self._requests: dict[int, SimpleQueue[list[Any]]] = {}  # the answers to each
         self._lock = threading.Lock()
         self._asked = 0
         self._http = _Listener(("127.0.0.1", 0), _Handler)
         self._http.door = self
-        door = Door(self._http.server_address[1], secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+        door = TextDoor(self._http.server_address[1], secrets.token_urlsafe(32), secrets.token_urlsafe(32))
         self.path, self._word = f"/{door.key}", door.word
         threading.Thread(target=self._http.serve_forever, name="page text", daemon=True).start()
-        page_text.write_door(spool_folder, door)
+        door.write(spool_folder)
 
     def ask(self, windows: Sequence[PageWindow], shot: Screenshot, news: float) -> Collect | None:
         # Titles of other programs are no business of a browser.
@@ -118,19 +120,30 @@ class PageTextDoor:
             if not windows or not sockets:
                 return None
             self._asked += 1
-            request = self._requests[self._asked] = _Request(self._asked, len(sockets))
+            number, until_s = self._asked, time.monotonic() + WAIT_S
+            answers = self._requests[number] = SimpleQueue()
         titles = [window.window.window_name for window in windows]
-        message = json.dumps({"id": request.number, "word": self._word, "titles": titles})
+        message = json.dumps({"id": number, "word": self._word, "titles": titles})
         for ws in sockets:
             try:
                 ws.send(message)
             except (ConnectionClosed, OSError):
-                request.answered([])
+                answers.put([])
                 self._leave(ws)
-        return lambda: self._collected(request, windows, shot.captured_ms)
+
+        def collected() -> list[PageText]:
+            told: list[Any] = []
+            with suppress(Empty):
+                for _ in sockets:
+                    told += answers.get(timeout=max(0.0, until_s - time.monotonic()))
+            with self._lock:
+                del self._requests[number]
+            return list(pages_of(told, windows, shot.captured_ms, self._is_kept))
+
+        return collected
 
     def close(self) -> None:
-        page_text.write_door(self._folder, None)
+        TextDoor.forget(self._folder)
         self._http.shutdown()
         self._http.server_close()
         with self._lock:
@@ -169,39 +182,9 @@ class PageTextDoor:
             log.warning("the browser extension said something that cannot be read")
             return
         with self._lock:
-            request = self._requests.get(number) if isinstance(number, int) else None
-        if request is not None:
-            request.answered(pages)
-
-    def _collected(
-        self, request: _Request, windows: Sequence[PageWindow], captured_ms: int
-    ) -> list[PageText]:
-        told = request.wait()
-        with self._lock:
-            del self._requests[request.number]
-        return list(pages_of(told, windows, captured_ms, self._is_kept))
-
-
-class _Request:
-    """One question to all extensions and what they have answered so far."""
-
-    def __init__(self, number: int, left: int) -> None:
-        self.number = number
-        self._left = left
-        self._until_s = time.monotonic() + WAIT_S
-        self._told: list[Any] = []
-        self._changed = threading.Condition()
-
-    def answered(self, pages: list[Any]) -> None:
-        with self._changed:
-            self._told += pages
-            self._left -= 1
-            self._changed.notify()
-
-    def wait(self) -> list[Any]:
-        with self._changed:
-            self._changed.wait_for(lambda: self._left <= 0, max(0.0, self._until_s - time.monotonic()))
-            return list(self._told)
+            answers = self._requests.get(number) if isinstance(number, int) else None
+        if answers is not None:
+            answers.put(pages)
 
 
 def pages_of(

@@ -12,27 +12,27 @@ then the server hears that it was carried out, and until then takes in nothing o
 
 from __future__ import annotations
 
-import json
 import logging
 import random
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
 from capture.core.clock import Clock
-from capture.deleted import Deletions
 from capture.privacy import Rules
 from capture.server import NotLetIn, Refused, Server, Unreachable
 from store.core.errors import SpoolEntryInvalid, StoreError
+from store.core.keys import app_digest
 from store.core.paths import DataDir, replace_file
 from store.privacy.rules import OwnChoices, WindowFacts, save_server_rules, validate
 from store.spool import page_text, residual_files
-from store.spool.process_state import CaptureState, SenderState
+from store.spool.process_state import CaptureState, SenderState, State
 from store.spool.queue import (
     MAX_IMAGE_BYTES,
     MAX_RECORD_BYTES,
@@ -54,19 +54,54 @@ _AT_ONCE = 50
 _ROUNDS = 1_000
 _ON_ITS_WAY_S = 60.0
 """What the daemon saw before a deletion came, it has written by then."""
-_REACHED = "host-deletion"
 _DELETED = "kept", "screen"
 """What was deleted counts as kept, as everywhere (`store.timeline.ledger.record_deleted`)."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Reached:
+class _Reached(State):
     """The last deletion of the server that is carried out here. It lies with the spool that it tells of, so
-    that both are copied and put back together.
+    that both are copied and put back together. Where it cannot be read all is told anew.
     """
 
+    FILE = "host-deletion"
+    IS_DURABLE = True
     deletion_id: int = 0
     deletion_name: str = ""
+
+
+@dataclass(slots=True)
+class _Deletions:
+    """Those that came together at `came_ms`, by this machine's clock, as (start, end, digest of the app or
+    None, id). What was on its way then has arrived by `until_s` of the monotonic clock. `removed` counts
+    captures by deletion.
+
+    What lies in the spool goes whatever a clock says. Only of what the daemon was about to write when they
+    came is the clock asked.
+    """
+
+    orders: Sequence[tuple[int, int, str | None, int]]
+    came_ms: int
+    until_s: float
+    removed: Counter[int] = field(default_factory=Counter)
+
+    def takes(self, captured_ms: int, window: WindowFacts | None) -> int | None:
+        """Which deletion takes a capture; what cannot be read (None) may be of any app."""
+        digest = app_digest(window.app_name) if window and window.app_name else None
+        return next(
+            (
+                number
+                for start_ms, end_ms, app, number in self.orders
+                if start_ms <= captured_ms < end_ms and (window is None or app in (None, digest))
+            ),
+            None,
+        )
+
+    def takes_late(self, captured_ms: int, window: WindowFacts | None, now_ms: int) -> int | None:
+        """The same of what was written after they came. What was seen since then stays; what is ahead of the
+        clock was seen before that was set back.
+        """
+        return None if self.came_ms < captured_ms <= now_ms else self.takes(captured_ms, window)
 
 
 class Sender(threading.Thread):
@@ -89,8 +124,8 @@ class Sender(threading.Thread):
         self._clock = clock
         self._stop_event = stop
         self._instance = _instance(data_dir)
-        self._reached = _reached(data_dir)
-        self._recent: list[Deletions] = []
+        self._reached = _Reached.read(data_dir.spool) or _Reached()
+        self._recent: list[_Deletions] = []
         self._rules_sha256 = ""
         self._talk_due_s = 0.0
         self._failures = 0
@@ -244,7 +279,7 @@ class Sender(threading.Thread):
             reached = _Reached(wishes["deletion_id"], wishes["deletion_name"])
             is_done = reached == self._reached and wishes["rules"] is None
             if reached != self._reached:
-                replace_file(self._data_dir.spool / _REACHED, json.dumps(asdict(reached)).encode())
+                reached.write(self._data_dir.spool)
                 self._reached = reached
             if is_done:
                 break
@@ -286,7 +321,11 @@ class Sender(threading.Thread):
     def _carry_out(self, orders: list[dict[str, Any]]) -> None:
         if not orders:
             return
-        deletions = Deletions(orders, self._clock.now_ms(), time.monotonic() + _ON_ITS_WAY_S)
+        told = [
+            (round(each["start_time"] * 1000), round(each["end_time"] * 1000), each["app_sha256"], each["id"])
+            for each in orders
+        ]
+        deletions = _Deletions(told, self._clock.now_ms(), time.monotonic() + _ON_ITS_WAY_S)
         self._remove(deletions, deletions.takes)
         log.info(
             "%d deletions of the server took %d captures that waited here",
@@ -294,9 +333,13 @@ class Sender(threading.Thread):
         )  # fmt: skip
         self._recent.append(deletions)
 
-    def _remove(self, deletions: Deletions, takes: Callable[[int, WindowFacts | None], int | None]) -> None:
+    def _remove(self, deletions: _Deletions, takes: Callable[[int, WindowFacts | None], int | None]) -> None:
         """In one walk over the spool, whatever the number of the deletions."""
-        waiting = self._waiting(deletions.start_ms, deletions.end_ms)
+        start_ms, end_ms = (
+            min(each[0] for each in deletions.orders),
+            max(each[1] for each in deletions.orders),
+        )
+        waiting = self._waiting(start_ms, end_ms)
         found = [(each, takes(each.captured_ms, each.window)) for each in waiting]
         self._withdraw((each, _DELETED) for each, taken_by in found if taken_by is not None)
         deletions.removed.update(taken_by for _, taken_by in found if taken_by is not None)
@@ -316,14 +359,6 @@ class Sender(threading.Thread):
             residual_files.discard(self._data_dir, [each])
             if each.folder.exists():
                 raise OSError("captures that were to be deleted cannot be removed from the spool")
-
-
-def _reached(data_dir: DataDir) -> _Reached:
-    """What was carried out before this program began; nothing where that cannot be read: then all is told."""
-    try:
-        return _Reached(**json.loads((data_dir.spool / _REACHED).read_bytes()))
-    except (FileNotFoundError, ValueError, TypeError):
-        return _Reached()
 
 
 def _instance(data_dir: DataDir) -> str:

@@ -145,11 +145,14 @@ class DiskFloor:
     """Whether too little disk is free. Looks at the disk every few seconds only."""
 
     def __init__(
-        self, folder: Path, min_free_gb: float, free_bytes: Callable[[Path], int] | None = None
+        self,
+        folder: Path,
+        min_free_gb: float,
+        free_bytes: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     ) -> None:
         self._folder = folder
         self._floor = min_free_gb * 1e9
-        self._free_bytes = free_bytes or _free_bytes
+        self._free_bytes = free_bytes
         self._checked_s = float("-inf")
         self._pause: PauseReason | None = None
 
@@ -168,10 +171,6 @@ class DiskFloor:
             f"above {least * _SLACK:.1f} GB. Free some space, or change that under Settings, Recording."
         )
         return PauseReason("failing", "failed", "disk_full", detail)
-
-
-def _free_bytes(folder: Path) -> int:
-    return shutil.disk_usage(folder).free
 
 
 # What is wrong right now, since when, and when it is tried again: 1, 2, 4 … 30 seconds.

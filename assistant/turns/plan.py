@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import apsw
 
-from assistant.context.background import NO_CONTEXT, PreparedContext, prepare
+from assistant.context.background import NO_CONTEXT, ContextRequest, PreparedContext, prepare
 from assistant.context.session_closing import ContextServices
 from assistant.core.errors import TurnRefused, UnknownChat
 from assistant.core.models import PATIENCE_S, AnyModel, ChatModels

@@ -1,4 +1,5 @@
-"""X11 screens: pixels through mss (MIT-SHM, about a millisecond), monitor names through RandR.
+"""X11 screens: pixels through mss (shared memory where there is some, about a millisecond), monitor names
+through RandR.
 
 Monitors come from RandR's monitor list, which knows their stable names (``DP-1``) and follows
 replugging. When the desktop changes its size, mss is opened again: its buffer has the old size.
@@ -6,20 +7,18 @@ replugging. When the desktop changes its size, mss is opened again: its buffer h
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
+from contextlib import suppress
 
 import mss
 import numpy as np
 from mss.exception import ScreenShotError
-from PIL import ImageGrab
 from Xlib import display as xdisplay
 from Xlib import error as xerror
 from Xlib.ext import damage
 
 from capture.core.errors import DisplayLost, NoDisplay
 from capture.core.geometry import Rect
-from capture.screens.protocol import Monitor, Pixels, Screenshot, bgrx
+from capture.screens.protocol import Monitor, Pixels, Screenshot
 from store.core.times import now_ms
 
 _WHEN_NO_DISPLAY = (
@@ -27,34 +26,61 @@ _WHEN_NO_DISPLAY = (
 )
 
 
-class X11Screens:
+X_ERRORS = (xerror.XError, xerror.ConnectionClosedError, OSError)
+
+
+class X11Client:
+    """A connection to one X display."""
+
+    def __init__(self, display_name: str) -> None:
+        """Raises `NoDisplay`."""
+        self._display_name = display_name
+        try:
+            self._display = xdisplay.Display(display_name)
+        except (xerror.DisplayError, *X_ERRORS) as error:
+            cause = f"The X display {display_name or '(unset)'} cannot be opened: {error}"
+            raise NoDisplay(cause, _WHEN_NO_DISPLAY) from error
+        # Replies still raise; the rest is noise, as windows vanish while they are asked about.
+        self._display.set_error_handler(lambda *_: None)
+
+    def close(self) -> None:
+        with suppress(*X_ERRORS):  # it was lost already
+            self._display.close()
+
+    def _lost(self, error: Exception) -> DisplayLost:
+        return DisplayLost(f"The X display {self._display_name} does not answer: {error}")
+
+
+class X11Screens(X11Client):
     """Every monitor of one X display."""
 
     name = "x11"
 
     def __init__(self, display_name: str) -> None:
         """Raises `NoDisplay`."""
-        try:
-            self._display = xdisplay.Display(display_name)
-        except (xerror.DisplayError, xerror.XError, OSError) as error:
-            cause = f"The X display {display_name or '(unset)'} cannot be opened: {error}"
-            raise NoDisplay(cause, _WHEN_NO_DISPLAY) from error
-        self._display.set_error_handler(lambda *_: None)  # replies still raise; the rest is noise
-        self._display_name = display_name
-        self._has_monitors = _has_randr_monitors(self._display)
+        super().__init__(display_name)
+        self._has_monitors = False
+        if self._display.query_extension("RANDR"):
+            version = self._display.xrandr_query_version()
+            self._has_monitors = (version.major_version, version.minor_version) >= (1, 5)
         self._damage = self._follow_painting()
-        self._size: tuple[int, int] | None = None
-        self._grab: MssGrab | PillowGrab | None = None
+        self._whole: Rect | None = None
+        self._grab: Grab | None = None
 
     def monitors(self) -> list[Monitor]:
         try:
-            root = self._display.screen().root
+            root, name = self._display.screen().root, self._display.get_atom_name
             geometry = root.get_geometry()
-            listed = self._randr_monitors() if self._has_monitors else []
-        except (xerror.XError, xerror.ConnectionClosedError, OSError) as error:
+            found = root.xrandr_get_monitors(is_active=True).monitors if self._has_monitors else ()
+            listed = [
+                Monitor(name(m.name), Rect(m.x, m.y, m.width_in_pixels, m.height_in_pixels)) for m in found
+            ]
+        except X_ERRORS as error:
             raise self._lost(error) from error
-        self._follow_size((geometry.width, geometry.height))
         whole = Rect(0, 0, geometry.width, geometry.height)
+        if self._whole != whole:
+            self._whole = whole
+            self._close_grab()
         # An area beyond the root (a monitor being unplugged) cannot be grabbed.
         inside = [m for m in listed if m.area.area and m.area.common(whole) == m.area]
         return inside or [Monitor("screen", whole)]
@@ -72,7 +98,7 @@ class X11Screens:
                 self._display.damage_subtract(self._damage)
                 self._display.sync()  # before the grab: what is painted from now on is told anew
             return is_painted
-        except (xerror.XError, xerror.ConnectionClosedError, OSError) as error:
+        except X_ERRORS as error:
             raise self._lost(error) from error
 
     def _follow_painting(self) -> int | None:
@@ -86,7 +112,7 @@ class X11Screens:
     def grab(self, monitor: Monitor) -> Screenshot:
         try:
             if self._grab is None:
-                self._grab = open_grab(self._display_name)
+                self._grab = Grab(self._display_name)
             return Screenshot(self._grab(monitor.area), monitor, now_ms())
         except GRAB_ERRORS as error:
             self._close_grab()
@@ -94,51 +120,19 @@ class X11Screens:
 
     def close(self) -> None:
         self._close_grab()
-        try:
-            self._display.close()
-        except (xerror.ConnectionClosedError, OSError):
-            return  # it was lost already
-
-    def _randr_monitors(self) -> list[Monitor]:
-        name = self._display.get_atom_name
-        return [
-            Monitor(name(m.name), Rect(m.x, m.y, m.width_in_pixels, m.height_in_pixels))
-            for m in self._display.screen().root.xrandr_get_monitors(is_active=True).monitors
-        ]
-
-    def _follow_size(self, size: tuple[int, int]) -> None:
-        if self._size != size:
-            self._size = size
-            self._close_grab()
+        super().close()
 
     def _close_grab(self) -> None:
         if self._grab is not None:
             self._grab.close()
             self._grab = None
 
-    def _lost(self, error: Exception) -> DisplayLost:
-        return DisplayLost(f"The X display {self._display_name} does not answer: {error}")
 
-
-def _has_randr_monitors(display: xdisplay.Display) -> bool:
-    if not display.query_extension("RANDR"):
-        return False
-    version = display.xrandr_query_version()
-    return (version.major_version, version.minor_version) >= (1, 5)
-
-
-# Two ways to get pixels out of an X display: mss, and Pillow where mss cannot start.
-#
-# Measured on 1080p: mss 0.4 to 1 ms over shared memory, Pillow 7 to 11 ms.
-
-log = logging.getLogger(__name__)
-
-Grab = Callable[[Rect], Pixels]
 GRAB_ERRORS = (ScreenShotError, OSError)
 
 
-class MssGrab:
-    """Through mss: shared memory where the display is local."""
+class Grab:
+    """Pixels of an area of an X display, BGRX."""
 
     def __init__(self, display_name: str) -> None:
         """Raises one of `GRAB_ERRORS`."""
@@ -151,26 +145,3 @@ class MssGrab:
 
     def close(self) -> None:
         self._mss.close()
-
-
-class PillowGrab:
-    """Through Pillow's own XCB code."""
-
-    def __init__(self, display_name: str) -> None:
-        self._display_name = display_name
-
-    def __call__(self, area: Rect) -> Pixels:
-        box = (area.x, area.y, area.right, area.bottom)
-        return bgrx(ImageGrab.grab(bbox=box, xdisplay=self._display_name))
-
-    def close(self) -> None:
-        return
-
-
-def open_grab(display_name: str) -> MssGrab | PillowGrab:
-    """mss, or Pillow where mss cannot start. Raises one of `GRAB_ERRORS` when neither can."""
-    try:
-        return MssGrab(display_name)
-    except GRAB_ERRORS as error:
-        log.warning("mss cannot be used (%s), grabbing through Pillow", error)
-        return PillowGrab(display_name)

@@ -9,7 +9,6 @@ somebody who should know it does not: privacy then leaves the window out.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -91,7 +90,9 @@ class ExtensionWindows(WrappedWindows):
         matches = [ordinary for ordinary in listed if fits(ordinary, window.window_name)]
         is_ordinary = window.window_id in self._ordinary or (bool(matches) and alike <= len(matches))
         incognito = False if is_ordinary else None
-        url = window.browser_url or (_one_address(matches) if is_ordinary else None)
+        addresses = {ordinary.url for ordinary in matches if ordinary.url} if is_ordinary else set()
+        # Where the title leaves no doubt which it is.
+        url = window.browser_url or (addresses.pop() if len(addresses) == 1 else None)
         return replace(window, incognito=incognito, witnessed=True, browser_url=url)
 
 
@@ -104,12 +105,6 @@ def fits(ordinary: OrdinaryWindow, window_name: str | None) -> bool:
         shown.startswith(title + separator) or shown.endswith(separator + title)  # an installed web app
         for separator in _SEPARATORS
     )
-
-
-def _one_address(matches: Sequence[OrdinaryWindow]) -> str | None:
-    """The address, when the title leaves no doubt which it is."""
-    addresses = Counter(ordinary.url for ordinary in matches if ordinary.url)
-    return next(iter(addresses)) if len(addresses) == 1 else None
 
 
 def _plain(title: str) -> str:

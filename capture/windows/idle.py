@@ -12,8 +12,6 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from capture.core.errors import DisplayLost
-
 log = logging.getLogger(__name__)
 
 ACTIVE_WITHIN_S = 60.0
@@ -53,57 +51,19 @@ class Present:
 
 
 class LinuxActivity:
-    """Idle time by the X screen saver extension (on X11), away states by logind (where it runs)."""
+    """Idle time as the display tells it, away states by logind (where it runs)."""
 
-    def __init__(self, idle: X11Idle | None, logind: Logind | None) -> None:
+    def __init__(self, idle: ActivitySource, logind: Logind) -> None:
         self._idle = idle
         self._logind = logind
 
     def read(self) -> Activity:
-        known = self._idle.read() if self._idle else Activity()
-        away = self._logind.away() if self._logind else ""
-        return Activity(known.idle_s, away or known.away)
+        known = self._idle.read()
+        return Activity(known.idle_s, self._logind.away() or known.away)
 
     def close(self) -> None:
-        if self._idle:
-            self._idle.close()
-        if self._logind:
-            self._logind.close()
-
-
-class X11Idle:
-    """MIT-SCREEN-SAVER: milliseconds since the last input, and whether a screen saver shows."""
-
-    _ON, _EXTERNAL = 1, 2
-
-    def __init__(self, display_name: str) -> None:
-        from Xlib import display, error
-
-        self._errors = (error.ConnectionClosedError, error.XError, OSError)
-        self._name = display_name
-        try:
-            self._display = display.Display(display_name)
-        except (error.DisplayError, *self._errors) as failure:
-            raise DisplayLost(f"The X display {display_name} cannot be opened: {failure}") from failure
-        self._display.set_error_handler(lambda *_: None)
-        self._known = bool(self._display.query_extension("MIT-SCREEN-SAVER"))
-
-    def read(self) -> Activity:
-        if not self._known:
-            return Activity()
-        try:
-            info = self._display.screen().root.screensaver_query_info()
-        except self._errors as error:
-            raise DisplayLost(f"The X display {self._name} does not tell the idle time: {error}") from error
-        # A blanked screen keeps its picture; a screen saver that draws would be recorded.
-        is_saving = info.state == self._ON and info.kind == self._EXTERNAL
-        return Activity(info.idle / 1000, "screensaver" if is_saving else "")
-
-    def close(self) -> None:
-        try:
-            self._display.close()
-        except self._errors:
-            return  # it was lost already
+        self._idle.close()
+        self._logind.close()
 
 
 class Logind:
@@ -115,7 +75,7 @@ class Logind:
     _RETRY_S = 60.0
 
     def __init__(self, connect: Any = None, monotonic: Any = time.monotonic) -> None:
-        self._connect = connect or _system_bus
+        self._connect = connect
         self._monotonic = monotonic
         self._connection: Any = None
         self._next_try_s = float("-inf")
@@ -147,7 +107,9 @@ class Logind:
             return False
         self._next_try_s = self._monotonic() + self._RETRY_S
         try:
-            self._connection = self._connect()
+            from jeepney.io.blocking import open_dbus_connection
+
+            self._connection = self._connect() if self._connect else open_dbus_connection(bus="SYSTEM")
         except (OSError, KeyError, ValueError, ImportError) as error:
             log.info("no logind to ask: %s", error)
             return False
@@ -161,12 +123,6 @@ class Logind:
         if reply.header.message_type is not MessageType.method_return:
             return None  # no such session: capture may run outside of one
         return reply.body[0][1]
-
-
-def _system_bus() -> Any:
-    from jeepney.io.blocking import open_dbus_connection
-
-    return open_dbus_connection(bus="SYSTEM")
 
 
 def _escaped(label: str) -> str:

@@ -8,9 +8,9 @@ What the extension says of a window counts before both.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from capture.windows.protocol import WindowInfo, WindowSource, WrappedWindows
 from store.privacy.defaults import is_browser, private_state, started_private
@@ -40,7 +40,7 @@ class PrivateWindowDetector(WrappedWindows):
         super().__init__(source)
         self._command_line = command_line
         self._started = started
-        self._known: OrderedDict[tuple[int, int], _Known] = OrderedDict()
+        self._known = lru_cache(_MANY_WINDOWS)(self._look_up)
 
     def windows(self) -> list[WindowInfo]:
         return [self._marked(window) for window in self._source.windows()]
@@ -51,19 +51,11 @@ class PrivateWindowDetector(WrappedWindows):
         if window.window_id is None:
             line = self._command_line(window.pid)
             return replace(window, incognito=started_private(window.app_name, window.window_name, line))
-        known = self._look_up(window.pid, window.window_id)
+        known = self._known(window.pid, window.window_id)
         started = started_private(window.app_name, window.window_name, known.command_line)
         said = private_state(window.app_name, window.window_name) == "private"
         known.is_private = known.is_private or said or bool(started)
         return replace(window, incognito=True if known.is_private else started, key=known.key)
 
     def _look_up(self, pid: int, window_id: int) -> _Known:
-        known = self._known.get((pid, window_id))
-        if known is None:
-            key = f"{pid}.{self._started(pid)}.{window_id:x}"
-            known = self._known[pid, window_id] = _Known(key, self._command_line(pid))
-            while len(self._known) > _MANY_WINDOWS:
-                self._known.popitem(last=False)
-        else:
-            self._known.move_to_end((pid, window_id))
-        return known
+        return _Known(f"{pid}.{self._started(pid)}.{window_id:x}", self._command_line(pid))

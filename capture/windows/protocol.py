@@ -192,11 +192,12 @@ class NoWindows(AskedEachTime):
 
 
 class UnknownWindows(AskedEachTime):
-    """Where the system does not tell. While any privacy rule exists nothing is kept."""
+    """Where the compositor does not tell. While any privacy rule exists nothing is kept."""
 
-    def __init__(self, cause: str, action: str) -> None:
-        self.name = "unknown"
-        self._failure = SourceFailed(cause, action)
+    name = "unknown"
 
     def windows(self) -> list[WindowInfo]:
-        raise self._failure
+        raise SourceFailed(
+            "This compositor does not tell which windows are in view",
+            "Without privacy rules everything is captured; while one exists, nothing is",
+        )

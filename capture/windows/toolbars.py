@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capture.core.geometry import Rect
-from capture.screens.protocol import Monitor, Pixels, Screenshot
+from capture.screens.protocol import Pixels, Screenshot
 from capture.windows.protocol import WindowInfo
 from store.privacy.defaults import is_told_by_toolbar
 
@@ -77,8 +77,11 @@ class OrdinaryWindows:
         return self._with_proofs(before), self._with_proofs(after)
 
     def _look_at(self, window: WindowInfo, shot: Screenshot, before: Windows, after: Windows) -> None:
-        top = _top(window)
-        if top.common(shot.monitor.area) != top or _is_full_screen(window, shot.monitor):
+        top = replace(window.rect, height=min(_HEIGHT, window.rect.height))
+        area = shot.monitor.area
+        # A window that fills the screen has no toolbar, and its page may look like one.
+        is_full = window.full_screen or (not window.role and window.rect.common(area) == area)
+        if top.common(area) != top or is_full:
             return
         above = [*before[: before.index(window)], *after[: after.index(window)]]
         # Where it was itself a moment ago may lie above it: that was its own toolbar, too.
@@ -129,15 +132,6 @@ def _may_be_proved(window: WindowInfo) -> bool:
 
 def _has_toolbar(window: WindowInfo) -> bool:
     return _may_be_proved(window) and window.kind == "window" and window.role in ("", _MAIN_ROLE)
-
-
-def _top(window: WindowInfo) -> Rect:
-    return replace(window.rect, height=min(_HEIGHT, window.rect.height))
-
-
-def _is_full_screen(window: WindowInfo, monitor: Monitor) -> bool:
-    """Such a window has no toolbar, and its page may look like one."""
-    return window.full_screen or (not window.role and window.rect.common(monitor.area) == monitor.area)
 
 
 def _pixels_of(area: Rect, shot: Screenshot) -> Pixels:

@@ -12,18 +12,19 @@ from __future__ import annotations
 import re
 import select
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
 from Xlib import X, Xatom
-from Xlib import display as xdisplay
 from Xlib import error as xerror
 from Xlib.ext import res
 
-from capture.core.errors import DisplayLost, NoDisplay, SourceFailed
+from capture.core.errors import SourceFailed
 from capture.core.geometry import Rect
+from capture.screens.x11 import X_ERRORS, X11Client
+from capture.windows.idle import Activity
 from capture.windows.processes import program
 from capture.windows.protocol import Kind, WindowInfo
 from capture.windows.settling import Settling
@@ -47,39 +48,26 @@ _STRUCTURE = frozenset((
 
 @dataclass(slots=True)
 class Child:
-    """A child of the root, as last read."""
+    """A child of the root, as last read; what `info` says of focus and peers is not read with it."""
 
     window: int
-    rect: Rect
+    info: WindowInfo
     is_viewable: bool
     client: int = 0
     owner: int | None = None  # the window a menu or dialog belongs to
-    opaque: bool = False
-    cover: Rect | None = None
-    app_name: str | None = None
-    window_name: str | None = None
-    pid: int | None = None
-    kind: Kind = "window"
-    role: str = ""
     desktop: int | None = None
     is_hidden: bool = False
-    full_screen: bool = False
     watched: set[int] = field(default_factory=set)
 
 
-class X11Windows:
+class X11Windows(X11Client):
     """The windows of one X display."""
 
     name = "x11"
 
     def __init__(self, display_name: str) -> None:
         """Raises `NoDisplay`."""
-        self._display_name = display_name or "(unset)"
-        try:
-            self._display = xdisplay.Display(display_name)
-        except (xerror.DisplayError, xerror.XError, OSError) as error:
-            raise NoDisplay(f"The X display {self._display_name} cannot be opened: {error}") from error
-        self._display.set_error_handler(lambda *_: None)  # windows vanish while they are asked about
+        super().__init__(display_name)
         self._root = self._display.screen().root
         self._reader = X11Reader(self._display)
         self._telling = {self._reader.atom(name) for name in _TELLING}
@@ -108,10 +96,10 @@ class X11Windows:
                 if all(children):
                     return self._shown(children, self._focused_child(focus))
                 self._order = None  # one vanished while it was read: what is left is not the whole truth
-        except (xerror.ConnectionClosedError, xerror.XError, OSError) as error:
-            self._forget()
-            cause = f"The X display {self._display_name} does not tell its windows: {error}"
-            raise DisplayLost(cause) from error
+        except X_ERRORS as error:
+            self._order = None
+            self._children.clear()
+            raise self._lost(error) from error
         raise SourceFailed("Windows come and go faster than they can be read")
 
     def wait(self, timeout_s: float) -> bool:
@@ -123,14 +111,8 @@ class X11Windows:
                     return False
                 select.select([self._display.fileno()], [], [], left_s)
             return True
-        except (xerror.ConnectionClosedError, OSError, ValueError) as error:
-            raise DisplayLost(f"The X display {self._display_name} does not answer: {error}") from error
-
-    def close(self) -> None:
-        try:
-            self._display.close()
-        except (xerror.ConnectionClosedError, OSError):
-            return  # it was lost already
+        except (*X_ERRORS, ValueError) as error:
+            raise self._lost(error) from error
 
     def _take_events(self) -> bool:
         """Forget what the server reports as changed. Whether anything did."""
@@ -159,7 +141,7 @@ class X11Windows:
     ) -> None:
         """Forget a child that is not any more what it was; what it showed may still be on the screen."""
         child = self._children.pop(child_id, None)
-        place = place or (child.rect if child else None)
+        place = place or (child.info.rect if child else None)
         known = self._in_view.get(child_id)
         self._settling.note(child_id, place, known, is_shown=is_shown, is_moving=is_moving)
 
@@ -189,10 +171,6 @@ class X11Windows:
                 self._changed(child_id, is_moving=atom in self._see_through)
         return bool(stale)
 
-    def _forget(self) -> None:
-        self._order = None
-        self._children.clear()
-
     def _read_stack(self) -> None:
         order = [window.id for window in self._root.query_tree().children]
         self._children = {i: child for i, child in self._children.items() if i in set(order)}
@@ -219,8 +197,9 @@ class X11Windows:
     def _with_last_client(self, child: Child) -> Child:
         """A frame whose client went still shows its pixels, until the window manager takes it away."""
         if child.client == child.window and child.window in self._framed:
-            last, rect, opaque, cover = self._framed[child.window], child.rect, child.opaque, child.cover
-            return replace(last, rect=rect, opaque=opaque, cover=cover, watched=child.watched)
+            last, now = self._framed[child.window], child.info
+            info = replace(last.info, rect=now.rect, opaque=now.opaque, cover=now.cover)
+            return replace(last, info=info, watched=child.watched)
         if child.client not in (0, child.window):
             self._framed[child.window] = child
         else:
@@ -250,10 +229,16 @@ class X11Windows:
             return 0
 
     def _shown(self, children: Iterable[Child | None], focused: Child | None) -> list[WindowInfo]:
-        titles = {child.client: child.window_name for child in self._children.values()}
+        titles: dict[int | None, str | None] = {c.client: c.info.window_name for c in self._children.values()}
         peers = self._peers()
         self._in_view = {
-            child.window: _info(child, titles, child is focused, peers.get(child.pid))
+            child.window: replace(
+                child.info,
+                # An untitled menu is decided like the window it belongs to: private or not, excluded or not.
+                window_name=child.info.window_name or titles.get(child.owner),
+                focused=child is focused,
+                peers=peers.get(child.info.pid),
+            )
             for child in children
             if child and self._is_shown(child)
         }
@@ -276,16 +261,26 @@ class X11Windows:
         return child.is_viewable and not child.is_hidden and not elsewhere
 
 
-def _info(
-    child: Child, titles: Mapping[int, str | None], focused: bool, peers: frozenset[int] | None
-) -> WindowInfo:
-    # An untitled menu is decided like the window it belongs to: private or not, excluded or not.
-    title = child.window_name or (titles.get(child.owner) if child.owner else None)
-    return WindowInfo(
-        child.app_name, title, child.rect, child.pid, child.client or None,
-        focused=focused, opaque=child.opaque, cover=child.cover, kind=child.kind, role=child.role,
-        full_screen=child.full_screen, peers=peers,
-    )  # fmt: skip
+class X11Idle(X11Client):
+    """MIT-SCREEN-SAVER: milliseconds since the last input, and whether a screen saver shows."""
+
+    _ON, _EXTERNAL = 1, 2
+
+    def __init__(self, display_name: str) -> None:
+        """Raises `NoDisplay`."""
+        super().__init__(display_name)
+        self._known = bool(self._display.query_extension("MIT-SCREEN-SAVER"))
+
+    def read(self) -> Activity:
+        if not self._known:
+            return Activity()
+        try:
+            info = self._display.screen().root.screensaver_query_info()
+        except X_ERRORS as error:
+            raise self._lost(error) from error
+        # A blanked screen keeps its picture; a screen saver that draws would be recorded.
+        is_saving = info.state == self._ON and info.kind == self._EXTERNAL
+        return Activity(info.idle / 1000, "screensaver" if is_saving else "")
 
 
 _DEPTH_OF_FRAMES = 4  # a client sits at most so deep inside its frame
@@ -329,14 +324,15 @@ class X11Reader:
         border = 2 * geometry.border_width
         rect = Rect(geometry.x, geometry.y, geometry.width + border, geometry.height + border)
         viewable = attributes.map_state == X.IsViewable and attributes.win_class != X.InputOnly
-        child = Child(child_id, rect, viewable)
+        child = Child(child_id, WindowInfo(None, None, rect), viewable)
         self._watch(child, child_id)
         if viewable:
             client = self._read_client(child, bool(attributes.override_redirect), managed)
-            child.opaque = not self._is_shaped(window) and not self._is_faded(window, client)
-            if child.opaque and geometry.depth == 32 and self.is_composited:
-                child.cover = self._opaque_part(client)
-                child.opaque = child.cover is not None
+            opaque, cover = not self._is_shaped(window) and not self._is_faded(window, client), None
+            if opaque and geometry.depth == 32 and self.is_composited:
+                cover = self._opaque_part(client)
+                opaque = cover is not None
+            child.info = replace(child.info, opaque=opaque, cover=cover)
         return child
 
     def _is_shaped(self, window: Any) -> bool:
@@ -363,24 +359,24 @@ class X11Reader:
         client = self._find_client(child, managed)
         is_own = client.id == child.window
         child.client = client.id
-        child.window_name = self._title(client)
-        child.pid = self.pid(client.id)
+        pid = self.pid(client.id)
         class_hint = client.get_wm_class()
         named_by_class = class_hint and (class_hint[1] or class_hint[0])
         # A frame whose client went before anybody looked is not the window manager's: it may show anything.
-        is_frame = is_own and not is_override and child.pid == self.manager_pid
-        program_name = None if is_frame else PurePath(program(child.pid or 0)).name
-        child.app_name = named_by_class or program_name or None
+        is_frame = is_own and not is_override and pid == self.manager_pid
+        program_name = None if is_frame else PurePath(program(pid or 0)).name
         types = self.numbers(client, "_NET_WM_WINDOW_TYPE")
         named = (_KINDS.get(self._display.get_atom_name(number)) for number in types)
         unnamed: Kind = "popup" if is_override and is_own else "window"
-        child.kind = next((kind for kind in named if kind), unnamed)
         child.owner = self.number(client, "WM_TRANSIENT_FOR")
-        child.role = self._text(client, "WM_WINDOW_ROLE")
         child.desktop = self.number(client, "_NET_WM_DESKTOP")
         states = self.numbers(client, "_NET_WM_STATE")
         child.is_hidden = self.atom("_NET_WM_STATE_HIDDEN") in states
-        child.full_screen = self.atom("_NET_WM_STATE_FULLSCREEN") in states
+        child.info = WindowInfo(
+            named_by_class or program_name or None, self._title(client), child.info.rect, pid, client.id,
+            kind=next((kind for kind in named if kind), unnamed), role=self._text(client, "WM_WINDOW_ROLE"),
+            full_screen=self.atom("_NET_WM_STATE_FULLSCREEN") in states,
+        )  # fmt: skip
         return client
 
     def _find_client(self, child: Child, managed: Collection[int]) -> Any:

@@ -5,8 +5,7 @@ texts changed is derived again, the newest first, and leaves the list in the tra
 stores what came of it. A restart goes on where the last run ended, and nothing is derived twice.
 Of the hour that still runs only activity that has ended is taken, every few minutes.
 
-What was observed then becomes days (`ingest.observations.daily_summaries`). Last, frames from before there
-were tags are marked.
+What was observed then becomes days (`ingest.observations.daily_summaries`).
 """
 
 from __future__ import annotations
@@ -20,12 +19,11 @@ import apsw
 
 from ingest.core.step_loop import StepLoop
 from ingest.core.worker_stats import WorkerStats
-from ingest.observations import places, rules
+from ingest.observations import rules
 from ingest.observations.daily_summaries import DailySummaryWriter
 from store.core import tombstones
 from store.core.database import Database
 from store.core.errors import StoreBusy
-from store.frames import tags
 from store.memory import observation_writer, observations
 from store.memory.observations import HOUR_MS
 from store.timeline import segments
@@ -62,17 +60,16 @@ class ObservationLoop(StepLoop):
         )
 
     def step(self) -> bool:
-        """Derive one hour, sum up one of a day, or mark some old frames."""
+        """Derive one hour, or sum up one of a day."""
         hour = self._due()
         if hour is not None:
             self._derive_or_postpone(hour)
             return True
-        has_summed_up = bool(self._days and self._days.step())
-        return has_summed_up or tag_some(self._database, self._clock)
+        return bool(self._days and self._days.step())
 
     @property
     def is_idle(self) -> bool:
-        """Whether no hour and no day is due; old frames to be marked do not count."""
+        """Whether no hour and no day is due."""
         return self._due() is None and (self._days is None or self._days.is_idle)
 
     def _due(self) -> int | None:
@@ -137,24 +134,3 @@ def _state(connection: apsw.Connection, hour: int, is_over: bool) -> tuple[int |
     """
     changes = observations.hour_changes(connection, hour) if is_over else None
     return changes, tombstones.newest(connection)
-
-
-# Tags by rule for frames that came in before there were any: a few at a time, the newest first.
-
-AT_ONCE = 200
-"""Frames in one transaction: about 20 ms."""
-
-
-def tag_some(database: Database, clock: Callable[[], int]) -> bool:
-    """Mark some of the frames that still wait; False when none does.
-
-    Reading, marking and noting how far it went are one transaction: killed in between, it is done again.
-    """
-    with database.read() as connection:
-        if not tags.is_backfilling(connection):
-            return False
-    with database.write() as connection:
-        for frame in tags.unmarked(connection, AT_ONCE):
-            names = places.tags(frame.app_name, frame.window_name, frame.browser_url)
-            tags.add_by_rule(connection, frame.id, names, clock())
-    return True

@@ -38,7 +38,7 @@ from store.core.errors import MediaGone, NotFound, StoreBusy, stack_of
 from store.core.paths import replace_file
 from store.core.preferences import reading_languages
 from store.core.translation import N_
-from store.frames import frames, page_texts
+from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box as StoredBox
@@ -234,7 +234,7 @@ def _exists(home: Home, frame: FrameRow) -> bool:
 
 def told_before(database: Database, frame: FrameRow) -> tuple[list[PageText], list[OcrWord]]:
     """What programs told of a frame that is not proved yet, and what was proved when it was read before."""
-    pages = page_texts.of_frame(database, frame.id)
+    pages = readings.page_texts(database, frame.id)
     earlier = None if pages else readings.current_reading(database, frame.id)
     told = [w for line in earlier.lines for w in line.words if w.source != "read"] if earlier else []
     return pages, [OcrWord(w.text, Box(*w.box), w.confidence or 1.0, w.source, w.checked) for w in told]

@@ -43,9 +43,10 @@ from store.core import tombstones
 from store.core.errors import SpoolEntryInvalid, StoreBusy
 from store.core.paths import replace_file
 from store.core.translation import N_
-from store.frames import frames, page_texts
+from store.frames import frames
 from store.frames import tags as frame_tags
 from store.frames.media import possible_paths
+from store.ocr import readings
 from store.privacy.rules import WindowFacts, load_rules
 from store.spool import page_text
 from store.spool.page_text import PageText
@@ -285,7 +286,7 @@ def _store(home: Home, capture: Capture, content: bytes, pages: list[PageText], 
             ledger.clear_failure(connection, capture)
             frame_id = frames.insert(connection, capture, still, now_ms)
             if pages:
-                page_texts.add(connection, frame_id, pages)
+                readings.add_page_texts(connection, frame_id, pages)
             segments.heartbeat(connection, frames.get(home.database, frame_id))
             tags = places.tags(capture.app_name, capture.window_name, capture.browser_url)
             frame_tags.add_by_rule(connection, frame_id, tags, now_ms)
@@ -301,7 +302,7 @@ def _fold_into(home: Home, capture: Capture, earlier: frames.FrameRow, likeness:
             return outcome
         if frames.extend(connection, earlier.capture_id, capture.captured_ms) is None:
             raise TryLater("the frame that shows the same picture has just been deleted")
-        segments.extend(connection, earlier.id, capture.captured_ms)
+        segments.extend(connection, earlier.id)
         ledger.record_skipped(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
     _remove_unused_picture(home, capture)
     return Result("deduplicated", earlier.id)

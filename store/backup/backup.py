@@ -176,15 +176,11 @@ def rotate(database: Database, keep: int = 0, new: Path | None = None) -> None:
     taken_ms = database.scalar(last_sql) or -1
     outdated_ms = found[keep - 1][1].made_ms - 1 if 0 < keep <= len(found) else -1
     for path in copies.copies(database.data_dir):
-        is_aside = path.name.startswith(REPLACED)
+        is_aside, known = path.name.startswith(REPLACED), Backup.read(path)
+        made_ms = known.made_ms if known else path.stat().st_mtime_ns // 1_000_000
         # Of the new one no clock says that it is old.
-        if path != new and _made_ms(path) <= (taken_ms if is_aside else max(taken_ms, outdated_ms)):
+        if path != new and made_ms <= (taken_ms if is_aside else max(taken_ms, outdated_ms)):
             copies.drop(path)
-
-
-def _made_ms(path: Path) -> int:
-    known = Backup.read(path)
-    return known.made_ms if known else path.stat().st_mtime_ns // 1_000_000
 
 
 # -- how one is made ----------------------------------------------------------------------

@@ -201,7 +201,9 @@ class Erasure:
             claimed = [entry for entry in waiting if entry.is_taken]
             self.refuse_captures([entry for entry in waiting if last_round or not entry.is_unfinished])
             self.remove()
-            self.discard_captures([entry for entry in waiting if last_round or not entry.is_taken])
+            free = [entry for entry in waiting if last_round or not entry.is_taken]
+            self._freed += residual_files.discard(self._data_dir, free)
+            self._counts = self._counts.plus({"spool": len(free)})
             if not claimed:
                 break
             time.sleep(_ROUND_S)
@@ -274,9 +276,8 @@ class Erasure:
         number = self._find()
         is_waited_for = number > _ERASED_AT_ONCE and not self._is_narrowed
         merge_later = number > 1 and (is_waited_for or number * _MERGE_WORTH > self._in_index())
-        for __ in range(
-            _ROUNDS
-        ):  # what is recorded meanwhile, up to an end that is to come, may go on for ever
+        for __ in range(_ROUNDS):
+            # What is recorded meanwhile, up to an end that is to come, may go on for ever.
             if not number:
                 break
             last: int | None = -1
@@ -325,11 +326,6 @@ class Erasure:
             self._keep(connection, self._under_way())
         return last
 
-    def discard_captures(self, waiting: list[Waiting]) -> None:
-        """Remove captures from the spool."""
-        self._freed += residual_files.discard(self._data_dir, waiting)
-        self._counts = self._counts.plus({"spool": len(waiting)})
-
     def _keep(self, connection: apsw.Connection, receipt: str) -> None:
         connection.execute(receipts.KEEP, (receipt, self._tombstone))
 
@@ -346,9 +342,12 @@ class Erasure:
         with self._database.read() as connection:
             only_front = self._request.only_front(connection)
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
-        elsewhere = copies.elsewhere(self._database) if self._was_anything() else ()
+        counts, span = self._counts, (start_ms, end_ms)
+        # What never was is in no file elsewhere.
+        was_anything = counts.frames or counts.spool or self._database.rows(_RECORDED, span)
+        elsewhere = copies.elsewhere(self._database) if was_anything else ()
         receipt = Receipt(
-            start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left),
+            start_ms, end_ms, self._deleted_ms, counts, self._freed, not left, tuple(left),
             (*elsewhere, *sorted(self._sent_to)), self._tombstone or 0, only_front,
         )  # fmt: skip
         noted = {**asdict(receipt), **self._covered}
@@ -361,11 +360,6 @@ class Erasure:
         rules = sorted(self._request.undecided)
         undecided = [_("Could not be checked in time: %(rule)s.", rule=rule) for rule in rules]
         return replace(receipt, left=(*left, *undecided))
-
-    def _was_anything(self) -> bool:
-        """Whether there ever was something in its time: what never was is in no file elsewhere."""
-        span = self._request.start_ms, self._request.end_ms
-        return bool(self._counts.frames or self._counts.spool or self._database.rows(_RECORDED, span))
 
     def _drop_copies(self) -> None:
         """Copies go, but that what retention takes stays in finished ones until the next day's backup."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from pathlib import Path
 
 from store.core.paths import DataDir, write_file
 
@@ -22,7 +21,7 @@ def keep(data_dir: DataDir) -> None:
     """Have the reserve, where the disk has room for it several times over."""
     if data_dir.reserve.exists() or _free_bytes(data_dir) < 4 * RESERVE_BYTES:
         return
-    temporary = _making(data_dir)
+    temporary = data_dir.reserve.with_suffix(".tmp")
     write_file(temporary, b"", os.O_TRUNC, durable=False)
     with temporary.open("ab") as file:  # of noise: of zeros a file system that compresses would keep nothing
         for _ in range(RESERVE_BYTES // _CHUNK_BYTES):
@@ -33,12 +32,8 @@ def keep(data_dir: DataDir) -> None:
 def use(data_dir: DataDir) -> None:
     """Give the reserve up where the disk has less room than a deletion takes."""
     if _free_bytes(data_dir) < RESERVE_BYTES:
-        for path in (data_dir.reserve, _making(data_dir)):
+        for path in (data_dir.reserve, data_dir.reserve.with_suffix(".tmp")):
             path.unlink(missing_ok=True)
-
-
-def _making(data_dir: DataDir) -> Path:
-    return data_dir.reserve.with_suffix(".tmp")
 
 
 def _free_bytes(data_dir: DataDir) -> int:

@@ -231,27 +231,25 @@ class _Taking:
         self._count(frames=gone.frames, pictures=gone.counts.pictures, bytes_freed=gone.bytes_freed)
 
     def _take_pictures(self, found: list[FrameRow], previews_before: int) -> None:
+        """Let pictures go, and small ones take the place of some."""
         small = self._small_pictures([frame for frame in found if frame.id >= previews_before])
         with pending.only_writer(self._database, _WAIT_S):
-            self._replace(found, small)
-
-    def _replace(self, found: list[FrameRow], small: dict[int, tuple[str, bytes]]) -> None:
-        """Let pictures go, and small ones take the place of some, as (path, content) by frame."""
-        pending.write(self._database, self._media, small.values())
-        with self._database.write() as connection:
-            gone = self._select(connection, found, "media_path")
-            connection.execute(
-                "update frames set media_path = null, media_gone_reason = 'retention', media_gone_ms = ?"
-                " where id in (select id from deletion_scope)",
-                (self._now_ms,),
-            )
-            for frame_id in gone & small.keys():
-                path, content = small[frame_id]
+            pending.write(self._database, self._media, small.values())
+            with self._database.write() as connection:
+                gone = self._select(connection, found, "media_path")
                 connection.execute(
-                    "update frames set preview_path = ?, preview_sha256 = ?, preview_bytes = ? where id = ?",
-                    (path, hashlib.sha256(content).hexdigest(), len(content), frame_id),
+                    "update frames set media_path = null, media_gone_reason = 'retention', media_gone_ms = ?"
+                    " where id in (select id from deletion_scope)",
+                    (self._now_ms,),
                 )
-                pending.settle(connection, [path])
+                for frame_id in gone & small.keys():
+                    path, content = small[frame_id]
+                    connection.execute(
+                        "update frames set preview_path = ?, preview_sha256 = ?, preview_bytes = ?"
+                        " where id = ?",
+                        (path, hashlib.sha256(content).hexdigest(), len(content), frame_id),
+                    )
+                    pending.settle(connection, [path])
         self._count(pictures=len(gone))
 
     def _take_previews(self, found: list[FrameRow], _: int) -> None:

@@ -131,10 +131,8 @@ def _change_lock(data_dir: DataDir, lock: Lock, passphrase: Callable[[], str], i
     key = keys.unlock(data_dir.home, lock)
     changed = keys.new_lock(key, passphrase(), in_keyring=in_keyring, lock_id=lock.id, stage=lock.stage)
     keys.write(data_dir.home, changed)
-    for path in (
-        *copies.copies(data_dir),
-        *copies.leavings(data_dir),
-    ):  # with the lock that the old passphrase opens
+    for path in (*copies.copies(data_dir), *copies.leavings(data_dir)):
+        # With the lock that the old passphrase opens.
         if (old := path / data_dir.encryption.name).exists():
             _erase(old, {})
             copies.drop(path)
@@ -254,10 +252,8 @@ def _is_sealed(content: bytes, name: str, box: SealedBox) -> bool:
 
 def _erase_leavings(data_dir: DataDir, linked: Linked) -> None:
     """Files that a crash left unfinished: nobody looks for them any more."""
-    staged = data_dir.attachments.glob(f"*{attachments.STAGED}")
-    for path in (*data_dir.media.rglob(".*.tmp"), *staged, *data_dir.spool.glob(".*.tmp")):
-        _erase(path, linked)
-    for path in (data_dir.spool / "tmp").glob("*"):
+    staged, spool = data_dir.attachments.glob(f"*{attachments.STAGED}"), data_dir.spool
+    for path in (*data_dir.media.rglob(".*.tmp"), *staged, *spool.glob(".*.tmp"), *spool.glob("tmp/*")):
         _erase(path, linked)
 
 

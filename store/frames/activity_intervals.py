@@ -59,60 +59,32 @@ class Segment:
         return self.end_ms - self.start_ms
 
 
-@dataclass(frozen=True, slots=True)
-class ShownFrame:
-    """The part of a frame that the line is made of."""
-
-    id: int
-    captured_ms: int
-    ended_ms: int
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-    focused: bool
-    host: str = ""
-
-
-def fold_intervals(frames: Iterable[ShownFrame]) -> Iterator[Segment]:
-    """The line of some frames of one host, which must come in id order."""
+def fold_intervals(frames: Iterable[tuple[Segment, bool]]) -> Iterator[Segment]:
+    """The line of some frames of one host, which must come in id order: each as a segment of its own, and
+    whether it is known to have the focus.
+    """
     current: Segment | None = None
-    last: ShownFrame | None = None
-    for frame in frames:
-        ended, current, last = step(current, last, frame)
-        if ended:
-            yield ended
+    focused_until_ms = 0  # by the last frame that went into it
+    for frame, is_focused in frames:
+        if current is not None and not is_focused and frame.start_ms < focused_until_ms:
+            continue
+        focused_until_ms = frame.end_ms + 1 if is_focused else 0
+        if current is None:
+            current = frame
+            continue
+        gap_ms = frame.start_ms - current.end_ms
+        goes_on = window(frame) == window(current) and gap_ms <= MERGE_GAP_MS
+        if goes_on and frame.start_ms // PIECE_MS == current.start_ms // PIECE_MS:
+            current.end_ms = max(current.end_ms, frame.end_ms)
+            current.last_frame_id = frame.last_frame_id
+            current.frames += 1
+        else:
+            if goes_on or gap_ms <= CONTINUOUS_MS:
+                current.end_ms = frame.start_ms
+            yield current
+            current = frame
     if current:
         yield current
-
-
-def step(
-    current: Segment | None, last: ShownFrame | None, frame: ShownFrame
-) -> tuple[Segment | None, Segment, ShownFrame]:
-    """One step: (the segment that has just ended, the open segment, the last frame on the line).
-
-    `current` is the open segment and `last` the last frame that went into it.
-    """
-    if current is None or last is None:
-        return current, _open(frame), frame
-    if last.focused and not frame.focused and frame.captured_ms <= last.ended_ms:
-        return None, current, last
-    gap_ms = frame.captured_ms - current.end_ms
-    goes_on = window(frame) == window(current) and gap_ms <= MERGE_GAP_MS
-    if goes_on and frame.captured_ms // PIECE_MS == current.start_ms // PIECE_MS:
-        grown = replace(
-            current,
-            end_ms=max(current.end_ms, frame.ended_ms),
-            last_frame_id=frame.id,
-            frames=current.frames + 1,
-        )
-        return None, grown, frame
-    meets = goes_on or gap_ms <= CONTINUOUS_MS
-    ended = replace(current, end_ms=frame.captured_ms) if meets else current
-    return ended, _open(frame), frame
-
-
-def _open(frame: ShownFrame) -> Segment:
-    return Segment(frame.captured_ms, frame.ended_ms, *window(frame), frame.id, frame.id, 1, frame.host)
 
 
 def joined(segment: Segment, piece: Segment) -> Segment:
@@ -124,7 +96,7 @@ def joined(segment: Segment, piece: Segment) -> Segment:
     )
 
 
-def window(part: ShownFrame | Segment) -> tuple[str | None, str | None, str | None]:
+def window(part: Segment) -> tuple[str | None, str | None, str | None]:
     return part.app_name, part.window_name, part.browser_url
 
 

@@ -45,10 +45,9 @@ def used_lately(database: Database, now_ms: int, limit: int) -> list[str]:
 def give_slot(connection: apsw.Connection, name: str) -> None:
     """Give an app its slot while fewer than twelve are taken: until then all are among the most used."""
     sql = "select name, colour_slot from apps where colour_slot is not null or name = ?"
-    slots = dict(rows(connection, sql, (name,)))
-    taken = {slot for slot in slots.values() if slot is not None}
-    if name in slots and slots[name] is None and len(taken) < SLOTS:
-        _store(connection, name, free_slot(name, taken))
+    slots = rows(connection, sql, (name,))
+    if len(slots) <= SLOTS and (name, None) in slots:
+        _give(connection, slots)
 
 
 def assign_slots(connection: apsw.Connection, now_ms: int) -> int:
@@ -66,12 +65,17 @@ def assign_slots(connection: apsw.Connection, now_ms: int) -> int:
         """,
         {"since": now_ms - _RECENT_MS, "slots": SLOTS},
     )
-    taken = {slot for _, slot in used if slot is not None}
-    without = [name for name, slot in used if slot is None]
+    return _give(connection, used)
+
+
+def _give(connection: apsw.Connection, slots: list[tuple[str, int | None]]) -> int:
+    """Give each of some apps that has no slot one of its own among them; returns how many got one."""
+    taken = {slot for _, slot in slots if slot is not None}
+    without = [name for name, slot in slots if slot is None]
     for name in without:
         slot = free_slot(name, taken)
         taken.add(slot)
-        _store(connection, name, slot)
+        connection.execute("update apps set colour_slot = ? where name = ?", (slot, name))
     return len(without)
 
 
@@ -89,7 +93,3 @@ def preferred_slot(name: str) -> int:
     for byte in name.strip().casefold().removesuffix(".exe").encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
     return value % SLOTS
-
-
-def _store(connection: apsw.Connection, name: str, slot: int) -> None:
-    connection.execute("update apps set colour_slot = ? where name = ?", (slot, name))

@@ -222,20 +222,9 @@ def newest_shown(
 
 def neighbours(database: Database, frame: FrameRow) -> tuple[int | None, int | None]:
     """(previous, next) frame ids on the same monitor, by time and id."""
-    key = {"monitor": frame.monitor, "at": frame.captured_ms, "id": frame.id}
     with database.read() as connection:
-        previous, following = (
-            scalar(
-                connection,
-                f"""
-                select id from frames where monitor = :monitor and (captured_ms, id) {side} (:at, :id)
-                order by captured_ms {way}, id {way} limit 1
-                """,
-                key,
-            )
-            for side, way in (("<", "desc"), (">", "asc"))
-        )
-    return previous, following
+        before, after = _beside(connection, frame, "monitor = :monitor", 1)
+    return before[0].id if before else None, after[0].id if after else None
 
 
 def of_window(
@@ -244,38 +233,35 @@ def of_window(
     """The frames of an app's process before a frame and after it, in order of time: so many on either side
     and so near. Those of other apps between them are left out.
     """
-    parameters = {
-        "monitor": frame.monitor, "host": frame.host, "app": frame.app_name, "pid": frame.pid,
-        "at": frame.captured_ms, "id": frame.id, "span": span_ms, "most": at_most,
-    }  # fmt: skip
-    of_app = "monitor = :monitor and host = :host and app_name is :app and pid is :pid"
+    near = "captured_ms between :captured_ms - :span and :captured_ms + :span"
+    of_app = f"monitor = :monitor and host = :host and app_name is :app_name and pid is :pid and {near}"
     with database.read() as connection:
-        before, after = (
-            select_rows(
-                connection,
-                f"""
-                where {of_app} and (captured_ms, id) {side} (:at, :id)
-                    and captured_ms between :at - :span and :at + :span
-                order by captured_ms {way}, id {way} limit :most
-                """,
-                parameters,
-            )
-            for side, way in (("<", "desc"), (">", "asc"))
-        )
+        before, after = _beside(connection, frame, of_app, at_most, span=span_ms)
     return before[::-1], after
 
 
-def nearest(database: Database, at_ms: int, monitor: str | None = None) -> FrameRow | None:
-    """The frame captured nearest to a moment; the earlier of two that are equally far."""
-    parameters = {"edge": at_ms * ID_STEP, "monitor": monitor}
-    on_monitor = "and (:monitor is null or monitor = :monitor)"
-    with database.read() as connection:
-        before = select_rows(
-            connection, f"where id < :edge {on_monitor} order by id desc limit 1", parameters
+def _beside(
+    connection: apsw.Connection, frame: FrameRow, condition: str, at_most: int, **values: int
+) -> list[list[FrameRow]]:
+    """The frames before one and after it that meet a condition, the nearest first."""
+    return [
+        select_rows(
+            connection,
+            f"where {condition} and (captured_ms, id) {side} (:captured_ms, :id)"
+            f" order by captured_ms {way}, id {way} limit :most",
+            {**asdict(frame), "most": at_most, **values},
         )
-        after = select_rows(connection, f"where id >= :edge {on_monitor} order by id limit 1", parameters)
-    found = before + after
-    return min(found, key=lambda frame: abs(frame.captured_ms - at_ms)) if found else None
+        for side, way in (("<", "desc"), (">", "asc"))
+    ]
+
+
+def nearest(database: Database, at_ms: int) -> FrameRow | None:
+    """The frame captured nearest to a moment; the earlier of two that are equally far."""
+    edge = {"edge": at_ms * ID_STEP}
+    with database.read() as connection:
+        before = select_rows(connection, "where id < :edge order by id desc limit 1", edge)
+        after = select_rows(connection, "where id >= :edge order by id limit 1", edge)
+    return min(before + after, key=lambda frame: abs(frame.captured_ms - at_ms), default=None)
 
 
 def outcome(database: Database, capture_id: str) -> IngestOutcome | None:
@@ -301,7 +287,8 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
     times = {"ended_ms": capture.captured_ms, "stored_ms": now_ms}
     if capture.visible is not None:
         told["visible_id"] = visible_windows.keep(connection, capture.visible)
-        told["window_places"] = visible_windows.encode_places(capture.places)
+        places = capture.places
+        told["window_places"] = None if places is None else json.dumps(places, separators=(",", ":"))
     records.insert(connection, "frames", id=frame_id, **told, **asdict(still), **times)
     text_index.add(connection, frame_id)
     record_outcome(connection, capture.capture_id, "stored", capture.captured_ms, frame_id)

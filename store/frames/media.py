@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from PIL import Image, ImageDraw, UnidentifiedImageError
 
@@ -93,20 +94,14 @@ class Media:
         longer the picture whose SHA-256 was stored (truncated, swapped, edited).
         """
         found = self._found(frame)
-        if isinstance(found, bytes):
-            return found
-        buffer = io.BytesIO()
-        found.save(buffer, "WEBP", **WEBP_OF_CAPTURE)
-        return buffer.getvalue()
+        return found if isinstance(found, bytes) else _encoded(found, "WEBP", **WEBP_OF_CAPTURE)
 
     def portable(self, frame: FrameRow) -> tuple[bytes, str]:
         """The frame's pixels and their media type: its file, or what is soon made. Raises `MediaGone`."""
         found = self._found(frame)
         if isinstance(found, bytes):
             return found, frame.media_type
-        buffer = io.BytesIO()
-        found.save(buffer, "PNG", compress_level=1)
-        return buffer.getvalue(), "image/png"
+        return _encoded(found, "PNG", compress_level=1), "image/png"
 
     def image(self, frame: FrameRow) -> Image.Image:
         """The frame's pixels, RGB. Raises `MediaGone`."""
@@ -233,9 +228,7 @@ class Media:
         """
         image = self.image(frame)
         image.thumbnail((longest_px, longest_px), Image.Resampling.LANCZOS)
-        buffer = io.BytesIO()
-        image.save(buffer, "JPEG", quality=85, subsampling=0)
-        return buffer.getvalue(), image.width, image.height
+        return _encoded(image, "JPEG", quality=85, subsampling=0), image.width, image.height
 
     def crop(self, frame: FrameRow, x: int, y: int, width: int, height: int) -> bytes:
         """A rectangle of the frame as lossless WebP, clipped to the frame. Raises `MediaGone`.
@@ -247,9 +240,7 @@ class Media:
         right, bottom = min(image.width, x + width), min(image.height, y + height)
         if left >= right or top >= bottom:
             raise ValueError(f"the rectangle lies outside the {image.width}x{image.height} frame")
-        buffer = io.BytesIO()
-        image.crop((left, top, right, bottom)).save(buffer, "WEBP", lossless=True, quality=20, method=2)
-        return buffer.getvalue()
+        return _encoded(image.crop((left, top, right, bottom)), "WEBP", **WEBP_OF_CAPTURE)
 
     def remove(self, relative_paths: list[str]) -> int:
         """Unlink pictures and the day folders that become empty; returns the bytes freed."""
@@ -282,8 +273,12 @@ def path_of(media_type: str, captured_ms: int, name: str) -> str:
 
     Raises `ValueError` when `name` is no UUID: it becomes a path.
     """
-    day = datetime.fromtimestamp(captured_ms / 1000, UTC).strftime("%Y/%m/%d")
-    return f"{day}/{uuid.UUID(name)}{SUFFIXES[media_type]}"
+    return in_day(captured_ms, f"{uuid.UUID(name)}{SUFFIXES[media_type]}")
+
+
+def in_day(captured_ms: int, name: str) -> str:
+    """A file below the folder of its UTC day."""
+    return f"{datetime.fromtimestamp(captured_ms / 1000, UTC):%Y/%m/%d}/{name}"
 
 
 def preview_of(image: Image.Image, width_px: int, quality: int = 70) -> bytes:
@@ -291,8 +286,12 @@ def preview_of(image: Image.Image, width_px: int, quality: int = 70) -> bytes:
     if image.width > width_px:
         height = max(1, round(image.height * width_px / image.width))
         image = image.resize((width_px, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    return _encoded(image, "WEBP", quality=quality, method=2)
+
+
+def _encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
     buffer = io.BytesIO()
-    image.save(buffer, "WEBP", quality=quality, method=2)
+    image.save(buffer, kind, **options)
     return buffer.getvalue()
 
 

@@ -7,7 +7,7 @@ of changes lie on each other.
 
 The file is a ZIP archive of lossless WebP pictures, named for their frames. A picture of changes is
 transparent where nothing changed; its comment says as JSON what it lies on and where (`_Change`). Nothing
-here knows files or rows: `store.frames.media` reads packs, and `store.deletion.packing` makes them.
+here knows files or rows: `store.frames.media` reads packs, and `store.frames.packing` makes them.
 """
 
 from __future__ import annotations

@@ -11,14 +11,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 import apsw
 
 from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.paths import only_holder
-from store.frames.media import Media, temporary_of
+from store.frames.media import Media, in_day, temporary_of
 
 _LOCK_NAME = "media.lock"
 
@@ -57,8 +56,7 @@ def _discard(database: Database) -> None:
 
 def new_path(captured_ms: int, suffix: str) -> str:
     """A path below ``media/`` that no file ever had, under the UTC day of a moment."""
-    day = datetime.fromtimestamp(captured_ms / 1000, UTC).strftime("%Y/%m/%d")
-    return f"{day}/{uuid.uuid4()}{suffix}"
+    return in_day(captured_ms, f"{uuid.uuid4()}{suffix}")
 
 
 def write(database: Database, media: Media, files: Iterable[tuple[str, bytes]]) -> None:

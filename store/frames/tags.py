@@ -1,7 +1,6 @@
 """Words that frames are marked with: by rules as they come in, and by a person.
 
-Rules mark a frame once, when it is stored, so that a tag which a person took off stays off. Frames that were
-stored before there were rules are marked later, once as well (`ingest.observations.observation_loop`).
+Rules mark a frame once, when it is stored, so that a tag which a person took off stays off.
 """
 
 from __future__ import annotations
@@ -12,11 +11,10 @@ from typing import Literal
 
 import apsw
 
-from store.core.database import Database, clean_text, scalar
+from store.core.database import Database, clean_text
 from store.core.errors import NotFound
 from store.core.records import insert_new
 from store.core.translation import gettext as _
-from store.frames.frames import FrameRow, select_rows
 
 MAX_TAG_CHARS = 64
 
@@ -49,24 +47,6 @@ def add_by_rule(connection: apsw.Connection, frame_id: int, tags: Iterable[str],
             add(connection, frame_id, tag, now_ms, "rule")
 
 
-def is_backfilling(connection: apsw.Connection) -> bool:
-    """Whether frames are left that came in before rules did."""
-    return scalar(connection, "select 1 from frame_tag_backfill") is not None
-
-
-def unmarked(connection: apsw.Connection, limit: int) -> list[FrameRow]:
-    """The next of these frames, newest first; they are not given again.
-
-    Call it in the transaction that marks them (`Database.write()`). An empty list says that it is done.
-    """
-    found = select_rows(connection, _UNMARKED, {"limit": limit})
-    if found:
-        connection.execute("update frame_tag_backfill set below = ?", (found[-1].id,))
-    else:
-        connection.execute("delete from frame_tag_backfill")
-    return found
-
-
 def remove(connection: apsw.Connection, frame_id: int, tag: str) -> bool:
     """Take a tag off a frame; False when it had none such. Call inside `Database.write()`."""
     connection.execute("delete from frame_tags where frame_id = ? and tag = ?", (frame_id, tag))
@@ -82,14 +62,6 @@ def listed(database: Database, frame_id: int) -> list[Tag]:
 def of_frame(database: Database, frame_id: int) -> list[str]:
     """The tags of a frame, in alphabetical order."""
     return [each.tag for each in listed(database, frame_id)]
-
-
-_UNMARKED = """
-where id < (select below from frame_tag_backfill)
-    and stored_ms < (select stored_before_ms from frame_tag_backfill)
-order by id desc
-limit :limit
-"""
 
 
 # -- frames that are kept -----------------------------------------------------------------
@@ -149,13 +121,15 @@ def unpin(database: Database, frame_id: int) -> bool:
 
 def retention_reason(database: Database, frame_id: int) -> RetentionReason:
     """Why this frame is kept, if it is."""
-    with database.read() as connection:
-        pinned_ms = scalar(connection, "select pinned_ms from pins where frame_id = ?", (frame_id,))
-        citations = scalar(
-            connection, "select count(*) from evidence where frame_id = ? and n is not null", (frame_id,)
-        )
-        told = scalar(connection, "select count(*) from insights where frame_id = ?", (frame_id,))
-    return RetentionReason(pinned_ms, int(citations), int(told))
+    found = database.rows(
+        """
+        select (select pinned_ms from pins where frame_id = :id),
+            (select count(*) from evidence where frame_id = :id and n is not null),
+            (select count(*) from insights where frame_id = :id)
+        """,
+        {"id": frame_id},
+    )
+    return RetentionReason(*found[0])
 
 
 def pinned_usage(database: Database) -> PinnedUsage:

@@ -27,32 +27,35 @@ _COLUMNS = "text, app_name, window_name, browser_url"
 
 def add(connection: apsw.Connection, frame_id: int) -> None:
     """Add a frame's words as they are stored now."""
-    sql = f"select id, {_COLUMNS} from frame_texts where id = :id"
-    connection.execute(f"insert into frames_fts (rowid, {_COLUMNS}) {sql}", {"id": frame_id})
-    if frame_id <= _reached(connection):
-        connection.execute(f"insert into frames_fts_next (rowid, {_COLUMNS}) {sql}", {"id": frame_id})
+    for table in _indexes(connection, frame_id):
+        connection.execute(
+            f"insert into {table} (rowid, {_COLUMNS}) select id, {_COLUMNS} from frame_texts where id = ?",
+            (frame_id,),
+        )
 
 
 def remove(connection: apsw.Connection, frame_id: int) -> None:
     """Remove a frame's words; call while they are still stored."""
-    sql = f"select 'delete', id, {_COLUMNS} from frame_texts where id = :id"
-    connection.execute(f"insert into frames_fts (frames_fts, rowid, {_COLUMNS}) {sql}", {"id": frame_id})
-    if frame_id <= _reached(connection):
-        connection.execute(
-            f"insert into frames_fts_next (frames_fts_next, rowid, {_COLUMNS}) {sql}", {"id": frame_id}
-        )
+    for table in _indexes(connection, frame_id):
+        _erase(connection, table, "from frame_texts t where t.id = ?", frame_id)
 
 
 def remove_deleted(connection: apsw.Connection) -> None:
     """Remove the words of all frames in ``deletion_scope`` (`store.deletion.places`)."""
-    reached = _reached(connection)
-    sql = f"""
-        select 'delete', t.id, {", ".join(f"t.{name}" for name in _COLUMNS.split(", "))}
-        from deletion_scope d cross join frame_texts t on t.id = d.id
-    """
-    connection.execute(f"insert into frames_fts (frames_fts, rowid, {_COLUMNS}) {sql}")
+    deleted = "from deletion_scope d cross join frame_texts t on t.id = d.id where t.id <= ?"
+    for table, last_id in (("frames_fts", 2**63 - 1), ("frames_fts_next", _reached(connection))):
+        _erase(connection, table, deleted, last_id)
+
+
+def _indexes(connection: apsw.Connection, frame_id: int) -> list[str]:
+    return ["frames_fts", *["frames_fts_next"] * (frame_id <= _reached(connection))]
+
+
+def _erase(connection: apsw.Connection, table: str, source: str, number: int) -> None:
+    values = ", ".join(f"t.{name}" for name in _COLUMNS.split(", "))
     connection.execute(
-        f"insert into frames_fts_next (frames_fts_next, rowid, {_COLUMNS}) {sql} where t.id <= ?", (reached,)
+        f"insert into {table} ({table}, rowid, {_COLUMNS}) select 'delete', t.id, {values} {source}",
+        (number,),
     )
 
 

@@ -34,9 +34,9 @@ def decode(text: str) -> VisibleWindows:
 
 def keep(connection: apsw.Connection, windows: VisibleWindows) -> int:
     """The id of this list. Call inside `Database.write()`, in the transaction that adds its frame."""
-    text = encode(windows)
-    connection.execute("insert or ignore into visible_windows (windows) values (?)", (text,))
-    return int(scalar(connection, "select id from visible_windows where windows = ?", (text,)))
+    text = (encode(windows),)
+    connection.execute("insert or ignore into visible_windows (windows) values (?)", text)
+    return int(scalar(connection, "select id from visible_windows where windows = ?", text))
 
 
 def of_frame(database: Database, frame_id: int) -> VisibleWindows:
@@ -53,11 +53,6 @@ def permits(database: Database, rules: RuleSet, frame_id: int, front: tuple[str 
 
 
 _OF_FRAME = "select windows from visible_windows where id = (select visible_id from frames where id = ?)"
-
-
-def encode_places(places: WindowPlaces | None) -> str | None:
-    """As they are stored with the frame."""
-    return None if places is None else json.dumps(places, separators=(",", ":"))
 
 
 OtherWindow = tuple[str | None, str | None, str | None]
@@ -127,14 +122,10 @@ def told_by(window_places: str | None, windows: str | None) -> Windows:
     """The same of the places in a row of `frames` and the list that belongs to it, as they are stored."""
     if window_places is None:
         return UNTOLD
-    return Windows(_decode_places(window_places), decode(windows) if windows else ())
+    return Windows(window_places_of(json.loads(window_places)), decode(windows) if windows else ())
 
 
 def lies_beside(window_places: str | None, boxes: Collection[Area]) -> bool:
     """Whether all of some lines stand in other windows, by what a row of `frames` says."""
-    windows = UNTOLD if window_places is None else Windows(_decode_places(window_places))
+    windows = told_by(window_places, None)
     return bool(boxes) and all(windows.beside(box) is not None for box in boxes)
-
-
-def _decode_places(text: str) -> WindowPlaces:
-    return window_places_of(json.loads(text))

@@ -29,7 +29,8 @@ from store.core.database import Database, scalar
 from store.embeddings import vectors
 from store.frames import text_index
 from store.frames.frames import FrameRow, captured_ms_of, id_range, select_rows
-from store.spool.page_text import Area
+from store.spool import page_text
+from store.spool.page_text import Area, PageText
 
 _LINE = struct.Struct("<IIHHHHBH")
 _WORD = struct.Struct("<IIHHHHBB")
@@ -353,6 +354,22 @@ def _confidence(value: float | None) -> int:
 
 def _share(stored: int) -> float | None:
     return None if stored == _UNKNOWN else stored / 200
+
+
+# -- what the browser told ----------------------------------------------------------------
+# Of the pages on a frame, kept until the frame was read (`store.spool.page_text`).
+
+
+def add_page_texts(connection: apsw.Connection, frame_id: int, pages: list[PageText]) -> None:
+    """For who reads the frame. Call inside `Database.write()`."""
+    content = zlib.compress(page_text.encode(pages), 6)
+    connection.execute("insert into page_texts (frame_id, content) values (?, ?)", (frame_id, content))
+
+
+def page_texts(database: Database, frame_id: int) -> list[PageText]:
+    """Empty where nothing was told, or the frame was read already."""
+    content = database.scalar("select content from page_texts where frame_id = ?", (frame_id,))
+    return page_text.decode(zlib.decompress(content)) if content else []
 
 
 # -- the queue ----------------------------------------------------------------------------

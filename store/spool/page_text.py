@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
-
-from store.core.paths import replace_file
 
 FILE_NAME = "page_text.json"
 MAX_BYTES = 512 * 1024
@@ -124,37 +121,3 @@ def _whole(number: Any) -> int:
     if type(number) is not int or not -_MAX_SIDE <= number <= _MAX_SIDE:
         raise ValueError("places are whole pixels")
     return number
-
-
-# -- where the browser extension is asked ----------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Door:
-    """The daemon's socket on this machine. The extension shows `key`, the daemon answers with `word`."""
-
-    port: int
-    key: str
-    word: str
-
-
-def write_door(spool_folder: Path, door: Door | None) -> None:
-    """From now on the extension is asked there; nowhere with None."""
-    if door is None:
-        _door_path(spool_folder).unlink(missing_ok=True)
-    else:
-        replace_file(_door_path(spool_folder), json.dumps(asdict(door)).encode(), durable=False)
-
-
-def read_door(spool_folder: Path) -> Door | None:
-    """Where the extension is asked, if a daemon runs. Raises `ValueError` when the file is unusable."""
-    try:
-        return Door(**json.loads(_door_path(spool_folder).read_bytes()))
-    except FileNotFoundError:
-        return None
-    except TypeError as error:
-        raise ValueError(f"text-door.json is unusable: {error}") from error
-
-
-def _door_path(spool_folder: Path) -> Path:
-    return spool_folder / "text-door.json"

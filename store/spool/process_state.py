@@ -27,18 +27,19 @@ FOREVER_MS = 2**53
 """`Pause.until_ms` of "until I resume"."""
 
 
-class _State:
+class State:
     """What a program says of itself, replaced as a whole in its file of the spool folder.
 
-    Not flushed to disk: after a power cut an old state file is simply an old state file.
+    Mostly not flushed to disk: after a power cut an old state file is simply an old state file.
     """
 
     __slots__ = ()
     FILE: ClassVar[str]
+    IS_DURABLE: ClassVar[bool] = False
 
     def write(self: Any, spool_folder: Path) -> None:
         content = json.dumps(asdict(self), ensure_ascii=False).encode()
-        replace_file(spool_folder / self.FILE, content, durable=False)
+        replace_file(spool_folder / self.FILE, content, durable=self.IS_DURABLE)
 
     @classmethod
     def read(cls, spool_folder: Path) -> Self | None:
@@ -58,7 +59,7 @@ class _State:
 
 
 @dataclass(frozen=True, slots=True)
-class CaptureState(_State):
+class CaptureState(State):
     """The daemon's own account. Facts with times, not one word for all."""
 
     FILE = "capture.json"
@@ -81,7 +82,9 @@ class CaptureState(_State):
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(State):
+    FILE = "pause.json"
+    IS_DURABLE = True
     since_ms: int
     until_ms: int  # `FOREVER_MS` until somebody resumes
 
@@ -93,11 +96,10 @@ class Pause:
 
 def write_pause(spool_folder: Path, pause: Pause | None) -> None:
     """Durably order a pause, or (None) end it."""
-    path = spool_folder / "pause.json"
     if pause is None:
-        path.unlink(missing_ok=True)
+        Pause.forget(spool_folder)
     else:
-        replace_file(path, json.dumps(asdict(pause)).encode())
+        pause.write(spool_folder)
 
 
 def read_pause(spool_folder: Path, now_ms: int) -> Pause | None:
@@ -107,7 +109,7 @@ def read_pause(spool_folder: Path, now_ms: int) -> Pause | None:
     privacy fails closed.
     """
     try:
-        pause = Pause(**json.loads((spool_folder / "pause.json").read_bytes()))
+        pause = Pause(**json.loads((spool_folder / Pause.FILE).read_bytes()))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
@@ -117,7 +119,19 @@ def read_pause(spool_folder: Path, now_ms: int) -> Pause | None:
 
 
 @dataclass(frozen=True, slots=True)
-class SenderState(_State):
+class TextDoor(State):
+    """Where the browser extension is asked for the text of pages: the daemon's socket on this machine. The
+    extension shows `key`, the daemon answers with `word`.
+    """
+
+    FILE = "text-door.json"
+    port: int
+    key: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class SenderState(State):
     """How handing in to a server goes, as the daemon that does it says (`capture.sender`).
 
     There is none where this machine keeps what it captures.
@@ -134,7 +148,7 @@ class SenderState(_State):
 
 
 @dataclass(frozen=True, slots=True)
-class IngestState(_State):
+class IngestState(State):
     """The worker's own account: facts with times, not one word for all.
 
     Counts run since `started_ms`. The problems are sentences for a person and empty while all is well; none

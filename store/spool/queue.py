@@ -103,9 +103,11 @@ class Capture:
     places: WindowPlaces | None = None  # where each of them is
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DecisionRun:
-    """A run of equal decisions on one monitor; `capture_id` is the frame a dedupe extends."""
+    """A run of equal decisions on one monitor, which grows while its batch is open; `capture_id` is the frame
+    a dedupe extends.
+    """
 
     monitor: str
     decision: str  # deduped, excluded, paused, failed

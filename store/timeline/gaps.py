@@ -8,9 +8,8 @@ and nobody touched anything.
 
 Looks cover the time of their batch; a look batch is written about every ten seconds, so the last
 `UNREPORTED_MS` before now may be unreported and are not called a gap. Frames that no batch counts
-(uploads, films, batches still on their way) cover themselves, and the time to the next one up to
-`activity_intervals.MERGE_GAP_MS`, because nothing says how often their source looked. A picture that was
-imported covers nothing: nobody looked beside it.
+(uploads, films, batches still on their way) cover the segments they make. A picture that was imported covers
+nothing: nobody looked beside it.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Ga
         looked[-1] = (looked[-1][0], max(now_ms, end_ms))
     found: list[Gap] = []
     taken = pictures
-    for reason in sorted(reasons, key=_rank):
+    for reason in (*(each for each in _PRIORITY if each in reasons), *sorted(reasons.keys() - {*_PRIORITY})):
         free = subtract_intervals(reasons[reason], taken)
         found += [Gap(*part, reason) for part in clipped(free, start_ms, end_ms)]
         taken = merge_intervals([*taken, *reasons[reason]])
@@ -77,10 +76,6 @@ def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Ga
     unseen = subtract_intervals([(start_ms, end_ms)], looked)
     found += [Gap(*part, "not_running") for part in unseen]
     return sorted(found, key=lambda gap: gap.start_ms)
-
-
-def _rank(reason: str) -> tuple[int, str]:
-    return (_PRIORITY.index(reason) if reason in _PRIORITY else len(_PRIORITY), reason)
 
 
 def merge_intervals(parts: Iterable[Interval], tolerance_ms: int = 0) -> list[Interval]:
@@ -173,13 +168,12 @@ def _pictures(connection: apsw.Connection, stretches: list[Interval]) -> list[In
 
 
 def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
-    """The time that looks and pictures cover, near ``[start_ms, end_ms)``.
-
-    Where batches cover the time, frames can add nothing: they are asked about between only.
-    """
-    batches = _spans(connection, start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
-    between = subtract_intervals([(start_ms - CONTINUOUS_MS, end_ms + CONTINUOUS_MS)], batches)
-    return batches + [part for hole in between for part in _own(connection, *hole)]
+    """The time that looks cover, and frames that no batch counts, near ``[start_ms, end_ms)``."""
+    sql = "select start_ms, end_ms from segments where start_ms >= ? and start_ms < ? and end_ms >= ?"
+    shown = rows(
+        connection, sql, (start_ms - LONGEST_RUN_MS, end_ms + CONTINUOUS_MS, start_ms - CONTINUOUS_MS)
+    )
+    return [*_spans(connection, start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS), *shown]
 
 
 def _spans(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
@@ -198,32 +192,6 @@ def _spans(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Inte
         {"start": start_ms, "end": end_ms},
     )
     return [(start, end) for start, end in spans if end >= start_ms]
-
-
-def _own(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
-    """The time near ``[start_ms, end_ms)`` that frames cover which no batch counts."""
-    first, after = id_range(start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
-    # Islands are joined inside SQLite: a day of a film comes out as a few rows.
-    own = rows(
-        connection,
-        """
-        with shown as (
-            select captured_ms, ended_ms, iif(source = 'screen', :close, :cap) as apart_ms,
-                max(ended_ms) over (order by id rows between unbounded preceding and 1 preceding) as before_ms
-            from frames f
-            where id >= :first and id < :after and source <> 'import'
-                and not exists (select 1 from look_batches b where b.id = f.batch_id)
-        ),
-        islands as (
-            select captured_ms, ended_ms,
-                sum(before_ms is null or captured_ms - before_ms > apart_ms) over (order by captured_ms) as n
-            from shown
-        )
-        select min(captured_ms), max(ended_ms) from islands group by n
-        """,
-        {"first": first, "after": after, "cap": MERGE_GAP_MS, "close": CONTINUOUS_MS},
-    )
-    return [(start, end) for start, end in own]
 
 
 # -- idle ---------------------------------------------------------------------------------

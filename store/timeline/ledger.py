@@ -73,7 +73,7 @@ def add_report(connection: apsw.Connection, report: LookReport) -> bool:
         if run.decision == "deduped" and run.capture_id and not _is_deleted(connection, report, run):
             frame_id = frames.extend(connection, run.capture_id, run.end_ms)
             if frame_id is not None:
-                segments.extend(connection, frame_id, run.end_ms)
+                segments.extend(connection, frame_id)
     return True
 
 

@@ -1,9 +1,8 @@
 """Activity segments, kept in step with the frames they are derived from.
 
-`store.frames.activity_intervals` says what a segment is. `heartbeat` takes one step of that fold where a
-frame is the last one near; a frame that arrives late, is extended or goes makes `rebuild` fold its
-neighbourhood again. Both give the same line. It is stored as the screen was; idle time
-(`store.timeline.gaps`), which the ledger tells later, is taken out whenever it is read.
+`store.frames.activity_intervals` says what a segment is. A frame that comes, is extended or goes lets the
+line be folded again near it. It is stored as the screen was; idle time (`store.timeline.gaps`), which the
+ledger tells later, is taken out whenever it is read.
 
 A picture that was imported is on no line: it is a moment, of which no time is known (`moments`).
 
@@ -23,18 +22,9 @@ import apsw
 
 from store.core.database import Database, column, rows, scalar
 from store.core.records import columns, insert, load
-from store.frames import apps
-from store.frames.activity_intervals import (
-    MERGE_GAP_MS,
-    ON_LINE,
-    Segment,
-    ShownFrame,
-    fold_intervals,
-    joined,
-    step,
-    window,
-)
-from store.frames.frames import HOSTS, ID_STEP, MAX_CAPTURED_MS, FrameRow, captured_ms_of, hosts
+from store.frames import apps, frames
+from store.frames.activity_intervals import ON_LINE, Segment, fold_intervals, joined, window
+from store.frames.frames import HOSTS, ID_STEP, MAX_CAPTURED_MS, FrameRow, captured_ms_of
 from store.timeline import gaps
 from store.timeline.gaps import Interval, merge_intervals, subtract_intervals
 from store.timeline.totals import Totals, of_segments
@@ -147,46 +137,20 @@ def segment_of(database: Database, frame: FrameRow) -> Segment | None:
 
 
 def heartbeat(connection: apsw.Connection, frame: FrameRow) -> None:
-    """Put a frame that was just inserted on the line."""
-    if frame.focused is False or frame.source == "import":
-        return
-    shown = ShownFrame(
-        frame.id, frame.captured_ms, frame.ended_ms, frame.app_name, frame.window_name,
-        frame.browser_url, bool(frame.focused), frame.host,
-    )  # fmt: skip
-    current = _containing(connection, shown)
-    if _is_followed(connection, shown, max(shown.ended_ms, current.end_ms if current else 0)):
-        _rebuild(connection, shown.captured_ms, shown.ended_ms + 1, shown.host)
-        return
-    last = _shown(connection, current.last_frame_id) if current else None
-    ended, opened, _ = step(current, last, shown)
-    if ended:
-        _update(connection, ended)
-    if opened.first_frame_id == shown.id:
-        _insert(connection, opened)
-    else:
-        _update(connection, opened)
+    """Put a frame that was inserted on the line, or what it has grown by."""
+    if frame.focused is not False and frame.source != "import":
+        _rebuild(connection, frame.captured_ms, frame.ended_ms + 1, frame.host)
 
 
-def extend(connection: apsw.Connection, frame_id: int, ended_ms: int) -> None:
+def extend(connection: apsw.Connection, frame_id: int) -> None:
     """A frame's `ended_ms` has grown: let its segment reach as far."""
-    shown = _shown(connection, frame_id)
-    if shown is None:
-        return
-    current = _containing(connection, shown)
-    if current is None or current.last_frame_id != frame_id:
-        is_covered = current is not None and not shown.focused and ended_ms <= current.end_ms
-        if not is_covered:
-            _rebuild(connection, shown.captured_ms, ended_ms + 1, shown.host)
-    elif _is_followed(connection, shown, max(ended_ms, current.end_ms)):
-        _rebuild(connection, shown.captured_ms, ended_ms + 1, shown.host)
-    elif ended_ms > current.end_ms:
-        _update(connection, replace(current, end_ms=ended_ms))
+    for frame in frames.select_rows(connection, "where id = :id", {"id": frame_id}):
+        heartbeat(connection, frame)
 
 
 def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
     """Fold the lines again after frames in ``[start_ms, end_ms)`` came, went or changed."""
-    for host in {*hosts(connection), *column(connection, _HOSTS)}:
+    for host in {*frames.hosts(connection), *column(connection, _HOSTS)}:
         _rebuild(connection, start_ms, end_ms, host)
 
 
@@ -194,42 +158,48 @@ def _rebuild(connection: apsw.Connection, start_ms: int, end_ms: int, host: str)
     """Fold the line of one host again.
 
     Starts with the segment before the range and goes on until the fold starts a segment that is
-    already stored: from there on nothing can differ, for a fold remembers nothing else.
+    already stored: from there on nothing can differ, for a fold remembers nothing else. A piece has at most
+    five minutes of frames: in half a millisecond the newest one is folded again.
     """
-    before = _one(connection, "start_ms < :at", {"at": start_ms, "host": host})
-    from_id = before.first_frame_id if before else start_ms * ID_STEP
-    until_id = MAX_CAPTURED_MS * ID_STEP
-    current: Segment | None = None
-    last: ShownFrame | None = None
-    fresh: list[Segment] = []
-    for frame in _frames_from(connection, from_id, host):
-        ended, current, last = step(current, last, frame)
-        if current.first_frame_id != frame.id:
-            continue
-        if ended:
-            fresh.append(ended)
-        starts = "select 1 from segments where host = ? and start_ms = ? and first_frame_id = ?"
-        if frame.captured_ms >= end_ms and scalar(connection, starts, (host, frame.captured_ms, frame.id)):
-            until_id, current = frame.id, None
-            break
-    if current:
-        fresh.append(current)
-    connection.execute(
-        """
-        delete from segments
-        where host = :host and start_ms between :from_ms and :until_ms and first_frame_id >= :from_id
-            and first_frame_id < :until_id
-        """,
-        {
-            "host": host,
-            "from_ms": captured_ms_of(from_id),
-            "until_ms": captured_ms_of(until_id),
-            "from_id": from_id,
-            "until_id": until_id,
-        },
+    before = "select first_frame_id from segments where host = ? and start_ms < ?"
+    latest = scalar(
+        connection, f"{before} order by start_ms desc, first_frame_id desc limit 1", (host, start_ms)
     )
-    for segment in fresh:
-        _insert(connection, segment)
+    from_id = start_ms * ID_STEP if latest is None else int(latest)
+    until_id = MAX_CAPTURED_MS * ID_STEP
+    fresh: set[Segment] = set()
+    for segment in fold_intervals(_frames_from(connection, from_id, host)):
+        starts = "select 1 from segments where host = ? and start_ms = ? and first_frame_id = ?"
+        start = host, segment.start_ms, segment.first_frame_id
+        if segment.start_ms >= end_ms and scalar(connection, starts, start):
+            until_id = segment.first_frame_id
+            break
+        fresh.add(segment)
+    stored = set(
+        _segments(
+            connection,
+            """
+            where host = :host and start_ms between :from_ms and :until_ms and first_frame_id >= :from_id
+                and first_frame_id < :until_id
+            """,
+            {
+                "host": host,
+                "from_ms": captured_ms_of(from_id),
+                "until_ms": captured_ms_of(until_id),
+                "from_id": from_id,
+                "until_id": until_id,
+            },
+        )
+    )
+    for segment in stored - fresh:
+        connection.execute(
+            "delete from segments where host = ? and start_ms = ? and first_frame_id = ?",
+            (host, segment.start_ms, segment.first_frame_id),
+        )
+    for segment in fresh - stored:
+        insert(connection, "segments", **asdict(segment))
+        if segment.app_name:
+            apps.give_slot(connection, segment.app_name)
 
 
 def stored_line(connection: apsw.Connection) -> list[Segment]:
@@ -239,28 +209,18 @@ def stored_line(connection: apsw.Connection) -> list[Segment]:
 
 def folded_line(connection: apsw.Connection) -> list[Segment]:
     """Every piece as the frames give it: what `stored_line` has to be."""
-    lines = (fold_intervals(_frames_from(connection, 0, host)) for host in hosts(connection))
+    lines = (fold_intervals(_frames_from(connection, 0, host)) for host in frames.hosts(connection))
     return sorted(chain.from_iterable(lines), key=attrgetter("start_ms", "first_frame_id"))
 
 
-_SHOWN = "id, captured_ms, ended_ms, app_name, window_name, browser_url, coalesce(focused, 0) = 1, host"
-
-
-def _frames_from(connection: apsw.Connection, from_id: int, host: str) -> Iterator[ShownFrame]:
-    sql = f"select {_SHOWN} from frames where host = ? and id >= ? and {ON_LINE} order by id"
-    return (ShownFrame(*row) for row in connection.execute(sql, (host, from_id)))
-
-
-def _shown(connection: apsw.Connection, frame_id: int) -> ShownFrame | None:
-    sql = f"select {_SHOWN} from frames where id = ? and {ON_LINE}"
-    return next(iter(load(ShownFrame, connection.execute(sql, (frame_id,)))), None)
-
-
-def _is_followed(connection: apsw.Connection, frame: ShownFrame, reach_ms: int) -> bool:
-    """Whether a later frame is near enough to have a say in the same stretch."""
-    sql = f"select 1 from frames where host = ? and id > ? and id < ? and {ON_LINE} limit 1"
-    reach_id = (reach_ms + MERGE_GAP_MS + 1) * ID_STEP
-    return scalar(connection, sql, (frame.host, frame.id, reach_id)) is not None
+def _frames_from(connection: apsw.Connection, from_id: int, host: str) -> Iterator[tuple[Segment, bool]]:
+    sql = f"""
+        select captured_ms, ended_ms, app_name, window_name, browser_url, id, id, 1, host,
+            coalesce(focused, 0) = 1
+        from frames where host = ? and id >= ? and {ON_LINE} order by id
+    """
+    for *shown, is_focused in connection.execute(sql, (host, from_id)):
+        yield Segment(*shown), bool(is_focused)
 
 
 def _stored(connection: apsw.Connection, start_ms: int, end_ms: int, host: str) -> list[Segment]:
@@ -278,38 +238,8 @@ def _stored(connection: apsw.Connection, start_ms: int, end_ms: int, host: str) 
     )
 
 
-def _containing(connection: apsw.Connection, frame: ShownFrame) -> Segment | None:
-    """The last segment of its host that starts with this frame or before it."""
-    return _one(
-        connection,
-        "start_ms <= :at and first_frame_id <= :id",
-        {"at": frame.captured_ms, "id": frame.id, "host": frame.host},
-    )
-
-
-def _one(connection: apsw.Connection, condition: str, parameters: dict[str, int | str]) -> Segment | None:
-    last = f"where host = :host and {condition} order by start_ms desc, first_frame_id desc limit 1"
-    return next(iter(_segments(connection, last, parameters)), None)
-
-
 def _segments(connection: apsw.Connection, tail: str, parameters: Any = ()) -> list[Segment]:
     return load(Segment, connection.execute(f"select {columns(Segment)} from segments {tail}", parameters))
-
-
-def _insert(connection: apsw.Connection, segment: Segment) -> None:
-    insert(connection, "segments", **asdict(segment))
-    if segment.app_name:
-        apps.give_slot(connection, segment.app_name)
-
-
-def _update(connection: apsw.Connection, segment: Segment) -> None:
-    connection.execute(
-        """
-        update segments set end_ms = :end_ms, last_frame_id = :last_frame_id, frames = :frames
-        where host = :host and start_ms = :start_ms and first_frame_id = :first_frame_id
-        """,
-        asdict(segment),
-    )
 
 
 # -- visits -------------------------------------------------------------------------------

@@ -216,7 +216,7 @@ def _winners(
 
 def _joined(start_ms: int, end_ms: int, parts: Sequence[Segment]) -> Segment:
     """One of several segments in one app; with a window or an address where all have the same."""
-    windows, urls = ({name(part) for part in parts} for name in (_WINDOW, _URL))
+    windows, urls = {part.window_name for part in parts}, {part.browser_url for part in parts}
     return replace(
         parts[0],
         start_ms=start_ms,
@@ -228,7 +228,6 @@ def _joined(start_ms: int, end_ms: int, parts: Sequence[Segment]) -> Segment:
     )
 
 
-_WINDOW, _URL = attrgetter("window_name"), attrgetter("browser_url")
 _APP_WINDOW = attrgetter("app_name", "window_name", "host")
 _OF_SEGMENT = attrgetter(*(field.name for field in fields(Segment)))
 

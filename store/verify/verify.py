@@ -41,7 +41,8 @@ class Report:
 def verify(database: Database, media: Media, spool: Spool) -> Report:
     """Compare everything that is stored. Reads every picture, so it takes a while on a large home."""
     with database.read() as connection:
-        problems = [*_file(connection), *row_problems(connection), *_derived(connection)]
+        counted = (f"{number} {sentence}." for sentence, number in row_counts(connection))
+        problems = [*_file(connection), *counted, *_derived(connection)]
         counts = {name: int(scalar(connection, sql)) for name, sql in _COUNTS.items()}
     problems += [*_pictures(database, media), *_attachments(database), *_ledger(database)]
     counts["waiting in the spool"] = len(spool.waiting())
@@ -71,17 +72,10 @@ def _file(connection: apsw.Connection) -> Iterator[str]:
         yield f"Row {rowid} of {table} refers to a row of {parent} that does not exist."
 
 
-def row_problems(connection: apsw.Connection) -> Iterator[str]:
-    """Rows of the database that do not agree with others."""
-    for sentence, number in row_counts(connection):
-        yield f"{number} {sentence}."
-
-
 def row_counts(connection: apsw.Connection) -> Iterator[tuple[str, int]]:
-    """The same as what is wrong, without the number, and how often."""
+    """What is wrong with rows of the database that do not agree with others, and how often."""
     for sentence, source in _PROBLEMS.items():
-        number = scalar(connection, f"select count(*) {source}")
-        if number:
+        if number := scalar(connection, f"select count(*) {source}"):
             yield sentence, number
 
 
@@ -313,13 +307,10 @@ def _problem(what: str, look: Callable[[FrameRow], object], frame: FrameRow) -> 
 
 
 def _batches_of_ids(database: Database) -> Iterator[list[int]]:
-    last = -1
-    while True:
-        found = database.rows("select id from frames where id > ? order by id limit ?", (last, _AT_ONCE))
-        if not found:
-            return
-        yield [frame_id for (frame_id,) in found]
-        last = found[-1][0]
+    last, sql = -1, "select id from frames where id > ? order by id limit ?"
+    while found := database.column(sql, (last, _AT_ONCE)):
+        yield found
+        last = found[-1]
 
 
 def _attachments(database: Database) -> Iterator[str]:

@@ -18,7 +18,7 @@ from capture.accessibility import AccessibleText
 from capture.core.geometry import Rect
 from capture.page_text import PageWindow
 from capture.screens.protocol import Monitor, Pixels, Screenshot
-from capture.screens.x11 import X11Screens, open_grab
+from capture.screens.x11 import Grab, X11Screens
 from capture.windows.x11 import X11Windows
 from store.spool.page_text import Area, PageText
 from tests.capture.fakes import draw, screen, window
@@ -238,7 +238,7 @@ def test_a_program_of_the_desktop_tells_what_it_shows(
         def answer() -> str:
             shot = screens.grab(screens.monitors()[0])
             pages = [_page(w) for w in windows.windows() if w.app_name == "Mousepad"]
-            asked = AccessibleText(lambda: open_grab(display))
+            asked = AccessibleText(lambda: Grab(display))
             collect = asked.ask(pages, shot, 1.0)
             found = texts(collect()) if collect else []
             asked.close()

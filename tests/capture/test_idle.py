@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jeepney import HeaderFields, MessageType
 
-from capture.windows.idle import Activity, LinuxActivity, Logind
+from capture.windows.idle import Activity, LinuxActivity, Logind, Present
 from capture.windows.protocol import is_locker_shown
 from tests.capture.fakes import window
 from tests.tables import for_each
@@ -106,10 +106,10 @@ def test_idle_and_away_are_put_together() -> None:
         def close(self) -> None:
             return
 
-    both = LinuxActivity(Saver(), Logind(lambda: FakeBus(LockedHint=True)))  # type: ignore[arg-type]
+    both = LinuxActivity(Saver(), Logind(lambda: FakeBus(LockedHint=True)))
     assert both.read() == Activity(12.0, "locked")
-    assert LinuxActivity(Saver(), None).read() == Activity(12.0, "screensaver")  # type: ignore[arg-type]
-    assert LinuxActivity(None, None).read() == Activity(None, "")
+    assert LinuxActivity(Saver(), Logind(FakeBus)).read() == Activity(12.0, "screensaver")
+    assert LinuxActivity(Present(), Logind(FakeBus)).read() == Activity(None, "")
 
 
 @for_each(

@@ -25,6 +25,7 @@ from store.core.settings import PrivacySettings
 from store.privacy.rules import Rule, RuleSet
 from store.spool import page_text
 from store.spool.page_text import Area, PageText, PageWord
+from store.spool.process_state import TextDoor
 from tests.capture.fakes import MONITOR, Bench, screen, window
 from tests.tables import for_each
 
@@ -148,11 +149,11 @@ def door(tmp_path: Path) -> Iterator[PageTextDoor]:
     door = PageTextDoor(tmp_path, lambda _: True)
     yield door
     door.close()
-    assert page_text.read_door(tmp_path) is None
+    assert TextDoor.read(tmp_path) is None
 
 
 def test_the_extension_is_asked_through_its_socket(door: PageTextDoor, tmp_path: Path) -> None:
-    where = page_text.read_door(tmp_path)
+    where = TextDoor.read(tmp_path)
     assert where is not None
     with pytest.raises(HTTPError):
         urlopen(f"http://127.0.0.1:{where.port}/guess")
@@ -172,7 +173,7 @@ def test_the_extension_is_asked_through_its_socket(door: PageTextDoor, tmp_path:
 
 
 def test_who_does_not_answer_costs_a_tenth_of_a_second(door: PageTextDoor, tmp_path: Path) -> None:
-    where = page_text.read_door(tmp_path)
+    where = TextDoor.read(tmp_path)
     assert where is not None
     extension = Client(f"ws://127.0.0.1:{where.port}/{where.key}")
     assert _until(lambda: door.ask([shown()], SHOT, 1.0))() == []
@@ -189,7 +190,7 @@ def _until(ask: Any) -> Any:
 
 
 def test_a_browser_that_was_stopped_does_not_stop_the_looking(door: PageTextDoor, tmp_path: Path) -> None:
-    where = page_text.read_door(tmp_path)
+    where = TextDoor.read(tmp_path)
     assert where is not None
     with socket.create_connection(("127.0.0.1", where.port)) as browser:
         browser.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

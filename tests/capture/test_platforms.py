@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,21 +14,20 @@ from PIL import Image
 
 from capture.core.errors import DisplayLost, NoDisplay, PermissionRefused, SourceFailed
 from capture.core.geometry import Rect
-from capture.screens.macos import MacScreens
 from capture.screens.protocol import Monitor
-from capture.screens.wayland import (
+from capture.systems.macos import MacActivity, MacScreens, MacWindows
+from capture.systems.wayland import (
     GrimScreens,
-    SpectacleScreens,
+    ToolWindows,
     hyprland_outputs,
+    hyprland_windows,
     run_tool,
     sway_outputs,
+    sway_windows,
 )
-from capture.screens.windows import WindowsScreens
+from capture.systems.windows import WindowsActivity, WindowsScreens, WindowsWindows
 from capture.windows.idle import Activity
-from capture.windows.macos import MacActivity, MacWindows
 from capture.windows.protocol import WindowInfo
-from capture.windows.wayland import ToolWindows, hyprland_windows, sway_windows
-from capture.windows.windows import WindowsActivity, WindowsWindows
 from tests.capture.fakes import screen
 from tests.factories import picture
 from tests.tables import for_each
@@ -83,29 +79,6 @@ def test_grim_without_a_list_of_outputs_grabs_everything() -> None:
 def test_hyprland_outputs_come_in_pixels_and_may_be_turned() -> None:
     output = {"name": "DP-1", "x": 10, "y": 0, "width": 3840, "height": 2160, "scale": 1.5, "transform": 1}
     assert hyprland_outputs(Tools(monitors=[output])) == [Monitor("DP-1", Rect(10, 0, 1440, 2560), 1.5)]
-
-
-def test_spectacle_writes_into_a_private_folder_and_none_stays_when_it_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-
-    def run(command: Sequence[str]) -> bytes:
-        assert "--nonotify" in command
-        picture(5).save(command[-1])
-        shutil.copytree(
-            Path(command[-1]).parent, tmp_path / f"recollect-screen-{2**30}-left", dirs_exist_ok=True
-        )
-        SpectacleScreens(lambda _: b"")  # of another daemon: what is being written stays
-        return b""
-
-    screens = SpectacleScreens(run)
-    [monitor] = screens.monitors()
-    assert monitor.area == Rect(0, 0, 64, 48)
-    assert np.array_equal(screens.grab(monitor).pixels[..., 2::-1], np.asarray(picture(5)))
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(DisplayLost, match="wrote no picture"):
-        SpectacleScreens(lambda _: b"").monitors()
 
 
 @for_each(
@@ -345,6 +318,8 @@ def test_windows_monitors_have_stable_names_and_each_its_pixels() -> None:
 class FakeApi:
     """Four windows: store app in front, an editor, a cloaked one and the taskbar."""
 
+    errors = (OSError,)
+
     def __init__(self) -> None:
         self.shown = {1: True, 2: True, 3: False, 4: True}
         self.programs = {10: r"C:\Windows\ApplicationFrameHost.exe", 20: r"C:\Apps\Code.exe"}
@@ -391,7 +366,7 @@ def test_windows_windows_by_handle() -> None:
         WindowInfo("Code", "main.py", rect, 20, 2, wants_no_capture=True),
         WindowInfo(None, None, rect, 40, 4, kind="dock"),
     ]
-    assert WindowsActivity(api.idle_ms, api.is_locked).read() == Activity(2.5, "locked")
+    assert WindowsActivity(api).read() == Activity(2.5, "locked")
 
 
 def test_a_windows_api_that_fails_is_a_failed_source() -> None:

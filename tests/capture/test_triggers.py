@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from capture.frame_recorder import Candidate, Extend, FrameTrigger, Keep
+from capture.privacy import Verdict
 from capture.screens.protocol import Pixels, Screenshot
 from capture.windows.protocol import Identity
 from tests.capture.fakes import MONITOR, draw, screen
@@ -31,7 +32,7 @@ class Judged:
         active: bool = True,
         writing: bool = False,
     ) -> str:
-        look = Candidate(Screenshot(pixels, MONITOR, round(due_s * 1000)), identity, due_s)
+        look = Candidate(Screenshot(pixels, MONITOR, round(due_s * 1000)), Verdict(identity=identity), due_s)
         verdict = self.keeper.judge(look, is_active=active, is_writing=writing)
         if isinstance(verdict, Keep):
             self.keeper.kept(verdict, f"capture at {verdict.candidate.due_s}", due_s)

@@ -54,4 +54,4 @@ def test_an_error_passes_through() -> None:
 def test_none_and_unknown_are_different_answers() -> None:
     assert NoWindows().windows() == []
     with pytest.raises(SourceFailed, match="does not tell"):
-        UnknownWindows("The compositor does not tell", "Choose").windows()
+        UnknownWindows().windows()

@@ -6,9 +6,10 @@ import hashlib
 import io
 
 import numpy as np
+import pytest
 from PIL import Image
 
-from capture.frame_recorder import Writer, encode
+from capture.frame_recorder import encode, write_frame
 from store.core.errors import SpoolFull
 from store.core.paths import DataDir
 from store.spool.queue import Spool
@@ -28,16 +29,12 @@ def test_every_colour_survives_and_the_unused_byte_goes(size: tuple[int, int]) -
 
 def test_a_written_frame_carries_its_file_s_hash(data_dir: DataDir) -> None:
     spool = Spool(data_dir.spool)
-    writer = Writer(spool)
-    writing = writer.submit(capture(capture_id="6f0d3c9c-5b0e-4b9e-8f43-0f2a54f0d0aa"), screen())
-    assert writing.done.result(60) is None
-    writer.close()
+    write_frame(spool, capture(capture_id="6f0d3c9c-5b0e-4b9e-8f43-0f2a54f0d0aa"), screen())
     found = spooled(spool)
     [frame] = found.frames
     assert frame.sha256 == hashlib.sha256(found.images[frame.capture_id]).hexdigest()
 
 
 def test_a_frame_that_cannot_be_written_says_why(data_dir: DataDir) -> None:
-    writer = Writer(Spool(data_dir.spool, max_bytes=1))
-    assert isinstance(writer.submit(capture(), screen()).done.exception(30), SpoolFull)
-    writer.close()
+    with pytest.raises(SpoolFull):
+        write_frame(Spool(data_dir.spool, max_bytes=1), capture(), screen())

@@ -25,7 +25,7 @@ def shooting(database: Database, data_dir: DataDir) -> Shoot:
         with database.write() as connection:
             segments.heartbeat(connection, frame)
             frames.extend(connection, frame.capture_id, at_ms + shown_ms)
-            segments.extend(connection, frame.id, at_ms + shown_ms)
+            segments.extend(connection, frame.id)
         return frames.get(database, frame.id)
 
     return make

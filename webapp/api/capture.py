@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from store.spool import page_text, window_hints
+from store.spool import window_hints
+from store.spool.process_state import TextDoor
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from store.timeline import ledger as decisions
 from webapp.api.endpoint import endpoint
@@ -106,7 +107,7 @@ class BrowserReport(Request):
 
 class WindowReportReceipt(Answer):
     windows: int
-    text_door: page_text.Door | None = Field(
+    text_door: TextDoor | None = Field(
         description="Where the text of pages is asked for, if anywhere: the extension shows `key` at this "
         "port of this machine, and believes who says `word`."
     )
@@ -122,5 +123,4 @@ def report_windows(body: BrowserReport) -> WindowReportReceipt:
     )
     report = ExtensionReport(body.browser, services().clock(), windows)
     window_hints.save_report(services().data_dir.spool, str(body.copy_id), report)
-    door = page_text.read_door(services().data_dir.spool)
-    return WindowReportReceipt(windows=len(windows), text_door=door)
+    return WindowReportReceipt(windows=len(windows), text_door=TextDoor.read(services().data_dir.spool))

@@ -18,7 +18,7 @@ from ingest.reading.incremental import IncrementalReader
 from ingest.reading.page_text import PageProof, ink_of
 from ingest.reading.reader import ReaderLoop
 from ingest.worker.storing import store_entry
-from store.frames import frames, page_texts
+from store.frames import frames
 from store.ocr import readings
 from store.spool import page_text
 from store.spool.page_text import Area, PageText, PageWord
@@ -118,7 +118,7 @@ def test_the_rest_of_the_picture_is_read_beside_it(home: Home, engine: OcrEngine
     words = page()
     home.spool.put(capture(), webp(shown(words)), page_text.encode([told(words)]))
     frame_id = store_entry(home, taken(home), NOON_MS).frame_id
-    assert frame_id is not None and page_texts.of_frame(home.database, frame_id) == [told(words)]
+    assert frame_id is not None and readings.page_texts(home.database, frame_id) == [told(words)]
     loop = ReaderLoop(
         home, Backlog(home.database, lambda: NOON_MS), WorkerStats(lambda: NOON_MS), lambda: engine,
         lambda: NOON_MS, threading.Event(),
@@ -129,7 +129,7 @@ def test_the_rest_of_the_picture_is_read_beside_it(home: Home, engine: OcrEngine
     assert reading is not None and reading.text.splitlines() == ["https://harbour.example", *LINES]
     sources = [{word.source for word in line.words} for line in reading.lines]
     assert sources == [{"read"}, *[{"browser"}] * len(LINES)]
-    assert page_texts.of_frame(home.database, frame_id) == []  # it has become text
+    assert readings.page_texts(home.database, frame_id) == []  # it has become text
     again = loop._told(frames.get(home.database, frame_id), shown(words))
     assert again is not None and texts(
         again.words(np.ones((1, 1)), np.ones((600, 900), np.bool_))
@@ -151,4 +151,4 @@ def test_what_is_unusable_beside_a_picture_is_left_out(home: Home) -> None:
     home.spool.put(capture(), webp(shown(page())), b"[[]]")
     result = store_entry(home, taken(home), NOON_MS)
     assert result.outcome == "stored" and result.frame_id is not None
-    assert page_texts.of_frame(home.database, result.frame_id) == []
+    assert readings.page_texts(home.database, result.frame_id) == []

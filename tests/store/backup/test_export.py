@@ -48,7 +48,7 @@ def filled(database: Database, data_dir: DataDir) -> Database:
         )
         with database.write() as connection:
             segments.heartbeat(connection, frame)
-            segments.extend(connection, frame.id, frame.captured_ms + 30_000)
+            segments.extend(connection, frame.id)
     chat = conversations.create(database, "What?", NOON_MS)
     turn = conversations.add_turn(
         database, chat, mode="evidence", model="m", question="What *was* it?", start_ms=NOON_MS,

@@ -286,7 +286,7 @@ def test_frame_that_reaches_into_the_range_loses_that_time(
     frame = put(database, data_dir, NOON_MS - 60_000, "word")
     with database.write() as connection:
         frames.extend(connection, frame.capture_id, NOON_MS + 60_000)
-        segments.extend(connection, frame.id, NOON_MS + 60_000)
+        segments.extend(connection, frame.id)
     deletion.delete_range(database, media, NOON_MS, END_MS, now_ms=LATER_MS)
     assert frames.get(database, frame.id).ended_ms == NOON_MS - 1
     [segment] = segments.segments(database, NOON_MS - 60_000, LATER_MS)

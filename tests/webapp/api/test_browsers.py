@@ -7,7 +7,8 @@ from typing import Any
 from werkzeug.test import TestResponse
 
 from store.privacy import rules as privacy
-from store.spool import page_text, window_hints
+from store.spool import window_hints
+from store.spool.process_state import TextDoor
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock
@@ -34,7 +35,7 @@ def say(actor: Actor, own: Services, body: dict[str, Any] = BODY, **headers: str
 def test_what_the_extension_says_is_kept_for_capture(stranger: Actor, own: Services, now: Clock) -> None:
     answer = say(stranger, own)
     assert (answer.status_code, answer.get_json()) == (200, {"windows": 2, "text_door": None})
-    page_text.write_door(own.data_dir.spool, page_text.Door(4711, "key", "word"))
+    TextDoor(4711, "key", "word").write(own.data_dir.spool)
     assert say(stranger, own).get_json()["text_door"] == {"port": 4711, "key": "key", "word": "word"}
     windows = (OrdinaryWindow("News", "https://news.example/"), OrdinaryWindow("Settings"))
     assert window_hints.read_reports(own.data_dir.spool) == [ExtensionReport("Chromium", now(), windows)]

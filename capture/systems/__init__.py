@@ -1,0 +1,1 @@
+"""Screens, windows and presence of the systems beside X11, a module each."""
