@@ -150,8 +150,16 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
         others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
         moments = [shown, *others][: len(LINES)] if shown else moments
     for moment, least in zip(moments, BESIDE[:1] if is_found else BESIDE, strict=False):
-        moment += weighing.beside(moment)[: max(0, least - len(moment))]
+        if not _answers_alone(question, moment[0]):
+            moment += weighing.beside(moment)[: max(0, least - len(moment))]
     return Answers(tuple(moments), tuple(missing), is_found)
+
+
+def _answers_alone(question: Question, line: Line) -> bool:
+    """Whether a line has each word of the question and the kind of thing that it asks for."""
+    is_whole = {word for word, _ in _named(question, line.text)}.issuperset(question.words)
+    has_kind = question.form in _KINDS or question.form is Form.PERSON
+    return is_whole and has_kind and fits(question.form, line.text, question.text)
 
 
 def about(question: Question, entries: Sequence[Entry], least: float = ENOUGH) -> list[Entry]:
