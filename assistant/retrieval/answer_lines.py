@@ -162,13 +162,15 @@ def _answers_alone(question: Question, line: Line) -> bool:
     return is_whole and has_kind and fits(question.form, line.text, question.text)
 
 
-def about(question: Question, entries: Sequence[Entry], least: float = ENOUGH) -> list[Entry]:
-    """Those that have as much of the question as any, in their order, where that is enough."""
+def about(
+    question: Question, entries: Sequence[Entry], least: float = ENOUGH, *, share: float = NEARLY_ALL
+) -> list[Entry]:
+    """Those that have this share of as much of the question as any, in their order, where that is enough."""
     weighing = _Weighing(question, entries)
     covered = {line.entry.id: line.coverage for line in weighing.lines()}
     most = max(covered.values(), default=0.0)
-    enough = max(least, NEARLY_ALL * most)
-    return [entry for entry in entries if covered.get(entry.id, 0.0) >= enough]
+    enough = max(least, share * most)
+    return [entry for entry in entries if covered.get(entry.id, 0.0) >= enough > 0]
 
 
 def same_in_meaning(

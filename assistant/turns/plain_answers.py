@@ -43,6 +43,8 @@ MAX_PASSAGE_CHARS = 300
 MAX_TICKED = 24
 LEAST_NAMED = 1 / 3
 """Of the words of a question, on the frame of a list that it is about: lists are seldom called by all."""
+HALF = 0.5
+"""Of as much of a matter as any frame has: others tell of a part of it."""
 _LISTING = (Form.FACT, Form.FIGURE, Form.YES_NO, Form.SUMMARY)
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
@@ -138,13 +140,25 @@ class PlainAnswer:
         elif listed := self._ticked(form):
             yield listed
         elif form is Form.SUMMARY or not plan.words:
-            yield from self.activity.summary()
+            yield from self._summary()
             yield from self.beside.then()
         elif plan.scope.ahead and not self.beside.words and (events := self.beside.then()):
             yield from events
             yield from self._lines(form) if self.found.is_found else ()
         else:
             yield from self._lines(form)
+
+    def _summary(self) -> Iterator[Item]:
+        """What was done in the time that is named; without one, what there was of the matter that is."""
+        plan, about = self.plan, list[Entry]()
+        if plan.words and plan.scope.is_everything:
+            synonyms = self._synonyms(told_by(self.entries), {})
+            asked = Question(plan.searched_for, plan.form, plan.words, {}, synonyms)
+            about = answer_lines.about(asked, self.entries, least=0.0, share=HALF)
+            if not about:
+                yield from self._lines(plan.form)
+                return
+        yield from self.activity.summary(about, plan.words)
 
     def _note_found(self, is_found: bool) -> None:
         """What stands beside the answer says of its words what the answer says itself."""

@@ -21,7 +21,8 @@ _MARKDOWN = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w)|~(?=~)|&(?=#?\w+;))")
 @dataclass(frozen=True, slots=True)
 class Quote:
     """Words that stand in the frame `id` as they are here, "" where they stand in no frame; `where` is
-    Markdown by code, before them. Without words the frame is cited alone.
+    Markdown by code, before them and before those behind them that have none. Without words the frame is
+    cited alone.
     """
 
     id: str
@@ -64,7 +65,8 @@ def line_of(item: Item) -> str:
     if not item.is_point:
         return f"{item.head}\n"
     if any(quote.where for quote in item.quotes):
-        return "\n".join([f"- {item.head}", *(f"  - {one}" for one in quoted)])
+        points = zip(item.quotes, quoted, strict=True)
+        return f"- {item.head}" + "".join(f"\n  - {one}" if q.where else f"; {one}" for q, one in points)
     return "- " + ": ".join(filter(None, [item.head, "; ".join(quoted)]))
 
 

@@ -238,3 +238,9 @@ def test_a_question_that_leans_is_answered_by_the_frame_shown_before() -> None:
     entries = list(screens)
     assert not answering(asked, entries).is_found
     assert answering(leaning, entries).moments[0][0].text == "by air, in June"
+
+
+def test_a_line_that_answers_by_itself_is_told_alone() -> None:
+    lines = "Customer: the opera", "The dragon head is due on 12 December", "Price agreed: 2,450 EUR"
+    assert best("When is the dragon head due?", *lines) == [lines[1]]
+    assert lines[2] in best("What about the dragon head?", *lines)

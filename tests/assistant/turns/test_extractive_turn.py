@@ -288,6 +288,23 @@ def test_a_summary_quotes_what_stood_in_a_window_and_not_its_menu(ask: Ask, afte
     assert "Writer “1.odt” “the contract ends in May”" in answer_md
 
 
+def test_a_summary_without_a_time_is_of_the_matter_that_it_names(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(
+        5,
+        "File Edit\nBoiler\nThe pump leaks since Monday\nUp to 100 litres",
+        app_name="Notes",
+        window_name="House",
+    )
+    afternoon.show(9, "Inbox\nCinema tickets for two", app_name="Mail", window_name="Inbox")
+    afternoon.show(30, "Re: the boiler\nWe come on Friday at nine", app_name="Mail", window_name="Offer")
+    said = ask("Please summarise the boiler for me", model="extractive", start_ms=None, end_ms=None).answer_md
+    assert (
+        "The pump leaks since Monday" in said and "We come on Friday at nine" in said and "Cinema" not in said
+    )
+    said = ask("Summarise the ferry", model="extractive", start_ms=None, end_ms=None).answer_md
+    assert "None of the 3 frames looked at shows “ferry”" in said and "Friday" not in said
+
+
 def test_a_summary_quotes_neither_the_tabs_of_a_browser_nor_a_title(ask: Ask, afternoon: Afternoon) -> None:
     pages = {
         "Tide tables": "low water at six",
