@@ -21,6 +21,11 @@ from pathlib import Path
 import bench
 from bench.report import SETS, Report
 
+NAMES = (
+    "open", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth",
+    "sealed", "sealed_second", "sealed_third", "languages",
+)  # fmt: skip
+
 
 def main(arguments: list[str]) -> int:
     folders = [Path(argument) for argument in arguments if Path(argument).is_dir() and "/" in argument]
@@ -31,19 +36,7 @@ def main(arguments: list[str]) -> int:
     if unknown:
         sys.stderr.write(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(measurements)}\n")
         return 2
-    names = (
-        "open",
-        "second",
-        "third",
-        "fourth",
-        "fifth",
-        "sixth",
-        "seventh",
-        "sealed",
-        "sealed_second",
-        "languages",
-    )
-    report = Report(sys.stdout, folders or [SETS / name for name in names])
+    report = Report(sys.stdout, folders or [SETS / name for name in NAMES])
     report.line(f"{platform.machine()}, Python {platform.python_version()}")
     for name in wanted or measurements:
         module = importlib.import_module(f"bench.{name}")

@@ -16,9 +16,12 @@ MAX_WRONG = 0.05
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize(("name", "right"), [("sealed", 0.86), ("languages", 0.86), ("sealed_second", 0.6)])
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [("sealed", 0.86), ("languages", 0.86), ("sealed_second", 0.6), ("sealed_third", 0.62)],
+)
 def test_questions_of_strangers_are_answered(name: str, right: float) -> None:
-    """The second are asked in languages whose questions nobody wrote anything for, the third mostly in other
+    """The second are asked in languages whose questions nobody wrote anything for, the others mostly in other
     words than the screens'. What is reached; the goal is 0.86.
     """
     verdicts = Counter(
