@@ -169,7 +169,14 @@ def _pictures(connection: apsw.Connection, stretches: list[Interval]) -> list[In
 
 def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
     """The time that looks cover, and frames that no batch counts, near ``[start_ms, end_ms)``."""
-    sql = "select start_ms, end_ms from segments where start_ms >= ? and start_ms < ? and end_ms >= ?"
+    sql = """
+        select start_ms, end_ms from segments s
+        where start_ms >= ? and start_ms < ? and end_ms >= ? and exists (
+            select 1 from frames f
+            where f.id in (s.first_frame_id, s.last_frame_id)
+                and not exists (select 1 from look_batches b where b.id = f.batch_id)
+        )
+        """
     shown = rows(
         connection, sql, (start_ms - LONGEST_RUN_MS, end_ms + CONTINUOUS_MS, start_ms - CONTINUOUS_MS)
     )
