@@ -22,6 +22,7 @@ from typing import Any
 import click
 
 from ingest.core.home import AlreadyRunning, Home, only_worker, open_home, with_home
+from ingest.core.progress import Bar
 from ingest.importers.items import (
     SOME_FAILED,
     CannotImport,
@@ -74,11 +75,11 @@ def _source_command(kind: Kind) -> click.Command:
             me=frozenset(name.strip().casefold() for name in given["me"]),
             dates=given["dates"],
         )
-        reading, storing = _Bar("Reading"), _Bar("Storing")
-        receipt = import_file(
-            home, kind, file, options, name=given["name"], format_name=given["format_name"],
-            on_read=reading.reach, on_stored=storing.reach,
-        )  # fmt: skip
+        with Bar("Reading") as reading, Bar("Storing") as storing:
+            receipt = import_file(
+                home, kind, file, options, name=given["name"], format_name=given["format_name"],
+                on_read=reading.reach, on_stored=storing.reach,
+            )  # fmt: skip
         if as_json:
             click.echo(json.dumps(receipt.as_json(), ensure_ascii=False))
             return
@@ -86,23 +87,6 @@ def _source_command(kind: Kind) -> click.Command:
             click.echo(line)
 
     return command
-
-
-class _Bar:
-    """A progress bar that opens when it is first told of a length. Silent unless on a terminal."""
-
-    def __init__(self, label: str) -> None:
-        self._label = label
-        self._bar: Any = None
-
-    def reach(self, done: int, length: int) -> None:
-        if self._bar is None:
-            hidden = not sys.stderr.isatty()
-            self._bar = click.progressbar(length=length, label=self._label, file=sys.stderr, hidden=hidden)
-            self._bar.__enter__()
-        self._bar.update(max(0, min(done, length) - self._bar.pos))
-        if done >= length:
-            self._bar.__exit__(None, None, None)
 
 
 class _Commands(click.Group):
@@ -155,16 +139,12 @@ def imports() -> None:
 def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     """Import the pictures of DIRECTORY, each at the time its file says."""
     from ingest.importers import images as image_import
-    from ingest.importers.import_runner import ImportFeed, Progress, print_summary, run_import
+    from ingest.importers.import_runner import print_summary, run_import
 
     reject_sample_week(home.data_dir)
     zone = zone_named(tz)
     pictures = image_import.find(directory, zone)
-    items = image_import.read(pictures, zone)
-    with Progress(len(pictures)) as progress:
-        feed = ImportFeed(home, items, lambda _: progress.advance(1))
-        code = run_import(feed, progress)
-    print_summary(feed, as_json, code)
+    print_summary(*run_import(home, image_import.read(pictures, zone), len(pictures)), as_json)
 
 
 @imports.command()
@@ -177,22 +157,18 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
 def video(home: Home, file: Path, start: str, interval: float, tz: str | None, as_json: bool) -> None:
     """Import a screen recording; its sound is ignored."""
     from ingest.importers import video as video_import
-    from ingest.importers.import_runner import ImportFeed, Progress, print_summary, run_import
+    from ingest.importers.import_runner import print_summary, run_import
 
     reject_sample_week(home.data_dir)
     zone = zone_named(tz)
     start_ms = moment_ms(start, zone)
     clip = video_import.look(file)
     items = video_import.read(clip, start_ms, interval, zone)
-    with Progress(max(1, round(clip.seconds or 1))) as progress:
 
-        def step(item: Item | Skipped) -> None:
-            if isinstance(item, Item):
-                progress.reach(round((item.capture.captured_ms - start_ms) / 1000))
+    def reached(_: int, item: Item | Skipped) -> int:
+        return round((item.capture.captured_ms - start_ms) / 1000) if isinstance(item, Item) else 0
 
-        feed = ImportFeed(home, items, step)
-        code = run_import(feed, progress)
-    print_summary(feed, as_json, code)
+    print_summary(*run_import(home, items, max(1, round(clip.seconds or 1)), reached), as_json)
 
 
 for _kind in KINDS:

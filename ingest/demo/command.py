@@ -17,7 +17,7 @@ from ingest.demo import drawing, memories
 from ingest.demo.days import Options
 from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
-from ingest.importers.import_runner import ImportFeed, Progress, run_import
+from ingest.importers.import_runner import run_import
 from ingest.importers.items import SOME_FAILED, CannotImport, zone_named
 from ingest.worker.assembly import engine_of
 from store.ocr import readings
@@ -60,9 +60,7 @@ def demo(
     _open_and_close(home)
     for note in notes:
         click.echo(note, err=True)
-    with Progress(generator.pictures) as progress:
-        feed = ImportFeed(home, generator.items(), lambda _: progress.advance(1))
-        code = run_import(feed, progress)
+    feed, code = run_import(home, generator.items(), generator.pictures)
     if feed.is_over:
         generator.finish()
         _print_result(home, generator, as_json)

@@ -7,17 +7,14 @@ a time, and what has them is not asked again.
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-
-import click
 
 from engines.embeddings.protocol import EmbedderUnavailable
 from ingest.core.home import AlreadyRunning, Home, only_worker
+from ingest.core.progress import Bar
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading.embedding import EmbeddingLoop, OpenEmbedder
 from store.core.times import now_ms
@@ -27,9 +24,6 @@ from store.memory import documents
 from store.memory.observation_writer import Backfill, backfill
 
 _LOOK_EVERY_S = 1.0
-
-Move = Callable[[int], None]
-"""Told how many things are still to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +50,10 @@ def text(home: Home) -> Indexed:
     second, and once, at the end, for the old index to be erased (3 s at a million frames).
     """
     total, done = text_index.count_missing(home.database), 0
-    with _bar(total, "Indexing") as move:
+    with Bar("Indexing") as bar:
         while added := _leaving_room(lambda: text_index.rebuild_some(home.database)):
             done += added
-            move(max(0, total - done))
+            bar.reach(done, total)
     return Indexed(done, documents.rebuild_index(home.database))
 
 
@@ -78,37 +72,35 @@ def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Emb
     """
     documents_made = backfill(home.database)
     vectors.request_more(home.database, everything=everything)
-    total = vectors.count_missing(home.database, at_most=2**31)
-    with _bar(total, "Embedding") as move:
+    total = _count_missing(home)
+    with Bar("Embedding") as bar:
+
+        def look() -> int:
+            waiting = _count_missing(home)
+            bar.reach(total - waiting, total)
+            return waiting
+
         try:
             with only_worker(home.data_dir):
-                _embed(home, open_embedder, move)
+                _embed(home, open_embedder, look)
         except AlreadyRunning:
-            _watch(home, move)
-    waiting = vectors.count_missing(home.database, at_most=2**31)
+            while look():
+                time.sleep(_LOOK_EVERY_S)
+    waiting = _count_missing(home)
     return Embedded(documents_made, total - waiting, waiting)
 
 
-def _embed(home: Home, open_embedder: OpenEmbedder, move: Move) -> None:
+def _embed(home: Home, open_embedder: OpenEmbedder, look: Callable[[], int]) -> None:
     stats = WorkerStats(now_ms)
     loop = EmbeddingLoop(home.database, stats, open_embedder, threading.Event())
     try:
         while loop.step():
-            move(vectors.count_missing(home.database, at_most=2**31))
+            look()
     finally:
         loop.close()
     if stats.known.embedder_problem:
         raise EmbedderUnavailable(stats.known.embedder_problem)
 
 
-def _watch(home: Home, move: Move) -> None:
-    """The worker embeds; this only looks on."""
-    while waiting := vectors.count_missing(home.database, at_most=2**31):
-        move(waiting)
-        time.sleep(_LOOK_EVERY_S)
-
-
-@contextmanager
-def _bar(total: int, label: str) -> Iterator[Move]:
-    with click.progressbar(length=total, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
-        yield lambda left: bar.update(max(0, total - left - bar.pos))
+def _count_missing(home: Home) -> int:
+    return vectors.count_missing(home.database, at_most=2**31)

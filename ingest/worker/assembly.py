@@ -6,7 +6,9 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+import click
 
 from engines.embeddings.protocol import Embedder, EmbedderOptions, open_embedder
 from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
@@ -67,6 +69,22 @@ def memory_of(home: Home) -> OpenMemory:
 def stop_on_signals(worker: Worker) -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: worker.stop())
+
+
+def work_to_the_end(
+    home: Home, tick: Callable[[], None], when_stopped: str, feed: Iterator[bool] | None = None
+) -> int:
+    """Have a worker of our own take in all there is; returns an exit code. Call it within `only_worker`."""
+    worker = worker_of(home, tick)
+    stop_on_signals(worker)
+    code = worker.run(once=True, feed=feed)
+    if worker.was_stopped:
+        click.echo(f"ingest: {when_stopped}", err=True)
+        leave_at_once(worker, INTERRUPTED)
+        return INTERRUPTED
+    if shortfall := worker.shortfall():
+        click.echo(f"ingest: {shortfall}", err=True)
+    return code
 
 
 def leave_at_once(worker: Worker, code: int) -> None:

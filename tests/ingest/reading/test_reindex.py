@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import sys
-from contextlib import nullcontext
 from unittest.mock import Mock
 
 import pytest
@@ -13,6 +12,7 @@ from click.testing import CliRunner
 from engines.embeddings.protocol import EmbedderUnavailable, EmbeddingError
 from ingest import __main__ as program
 from ingest.core.home import Home
+from ingest.core.progress import Bar
 from ingest.reading import reindex
 from ingest.reading.reindex import Indexed
 from store.chats import conversations
@@ -69,13 +69,13 @@ def test_index_of_words_that_was_stopped_goes_on_where_it_was(
     monkeypatch.setattr(text_index.rebuild_some, "__defaults__", (6,))
     steps = []
 
-    def stop(left: int) -> None:
-        steps.append(left)
+    def stop(bar: Bar, done: int, length: int) -> None:
+        steps.append(length - done)
         if len(steps) == 2:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(reindex, "_bar", lambda total, label: nullcontext(stop))
+        patched.setattr(Bar, "reach", stop)
         reindex.text(home)
     assert steps == [14, 8]
     found = search.search(home.database, "shared", Filters(0), order="oldest").hits
