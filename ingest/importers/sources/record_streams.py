@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.parsers import expat
@@ -259,16 +259,21 @@ def has_columns(first_line: str, aliases: Aliases, needed: Sequence[str]) -> boo
 
 
 def _columns(header: Sequence[str], aliases: Aliases, needed: Sequence[str]) -> dict[str, int | None]:
-    called = {_folded(name): at for at, name in reversed(list(enumerate(header)))}
-    columns = {
-        name: next((called[alias] for alias in map(_folded, (name, *others)) if alias in called), None)
-        for name, others in aliases.items()
-    }
+    columns = by_our_names(((name, at) for at, name in reversed(list(enumerate(header)))), aliases)
     missing = [name for name in needed if columns[name] is None]
     if missing:
         shown = ", ".join(name[:40] for name in header[:_SHOWN])
         raise CannotImport(f"the table has no column for {' and '.join(missing)}; its columns are: {shown}")
     return columns
+
+
+def by_our_names(values: Iterable[tuple[str, Any]], aliases: Aliases) -> dict[str, Any]:
+    """What files call in many ways, by our names; None where there is nothing, and of two the last."""
+    called = {_folded(name): value for name, value in values if value not in (None, "")}
+    return {
+        name: next((called[alias] for alias in map(_folded, (name, *others)) if alias in called), None)
+        for name, others in aliases.items()
+    }
 
 
 def _folded(name: str) -> str:
