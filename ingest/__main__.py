@@ -187,17 +187,14 @@ def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bo
     from ingest.reading import reindex
     from ingest.worker.assembly import embedder_of
 
-    result: dict[str, object] = {}
+    result: dict[str, int] = {}
     if of_words or not of_meaning:
-        indexed = reindex.text(home)
-        result |= {"index_rows": indexed.frames, "indexed_documents": indexed.documents}
+        result |= reindex.text(home)
     if of_meaning or not of_words:
         try:
-            run = reindex.meaning(home, embedder_of(home), everything=everything)
+            result |= reindex.meaning(home, embedder_of(home), everything=everything)
         except EmbeddingError as error:
             raise click.ClickException(str(error)) from error
-        result |= {"user_prompts": run.documents.prompts, "documents": run.documents.created}
-        result |= {"embedded": run.embedded, "waiting": run.waiting}
     if as_json:
         click.echo(json.dumps(result))
         return

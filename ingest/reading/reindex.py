@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from engines.embeddings.protocol import EmbedderUnavailable
 from ingest.core.home import AlreadyRunning, Home, only_worker
@@ -21,29 +20,12 @@ from store.core.times import now_ms
 from store.embeddings import vectors
 from store.frames import text_index
 from store.memory import documents
-from store.memory.observation_writer import Backfill, backfill
+from store.memory.observation_writer import backfill
 
 _LOOK_EVERY_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """What a run came across: documents, and how many texts got their vectors or still wait."""
-
-    documents: Backfill
-    embedded: int
-    waiting: int
-
-
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """Frames and documents of memory whose words a run has put into their new indexes."""
-
-    frames: int
-    documents: int
-
-
-def text(home: Home) -> Indexed:
+def text(home: Home) -> dict[str, int]:
     """Rebuild the indexes of words from what is stored, beside captures, readings and searches.
 
     A run that follows one which was stopped puts in the rest. Other writers wait some tenths of a
@@ -54,7 +36,7 @@ def text(home: Home) -> Indexed:
         while added := _leaving_room(lambda: text_index.rebuild_some(home.database)):
             done += added
             bar.reach(done, total)
-    return Indexed(done, documents.rebuild_index(home.database))
+    return {"index_rows": done, "indexed_documents": documents.rebuild_index(home.database)}
 
 
 def _leaving_room(write: Callable[[], int]) -> int:
@@ -65,7 +47,7 @@ def _leaving_room(write: Callable[[], int]) -> int:
     return written
 
 
-def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Embedded:
+def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> dict[str, int]:
     """Embed what has no vectors, or `everything` anew, here or in the worker that runs already.
 
     Raises `EmbedderUnavailable`.
@@ -87,7 +69,8 @@ def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Emb
             while look():
                 time.sleep(_LOOK_EVERY_S)
     waiting = _count_missing(home)
-    return Embedded(documents_made, total - waiting, waiting)
+    found = {"user_prompts": documents_made.prompts, "documents": documents_made.created}
+    return {**found, "embedded": total - waiting, "waiting": waiting}
 
 
 def _embed(home: Home, open_embedder: OpenEmbedder, look: Callable[[], int]) -> None:
