@@ -57,7 +57,9 @@ def read_takeout(source: Source, options: Options) -> Iterator[PointRecord | Ski
 
 def _of_part(part: _Part, options: Options) -> PointRecord:
     at, time, accuracy, altitude = part
-    return _point(position_written(at), time, accuracy, altitude, "google", options)
+    latitude, longitude = position_written(at)
+    values = {"latitude": latitude, "longitude": longitude, "time": time}
+    return _point(values | {"accuracy": accuracy, "altitude": altitude}, "google", options)
 
 
 def _of_record(raw: dict[str, Any], options: Options) -> PointRecord:
@@ -65,8 +67,8 @@ def _of_record(raw: dict[str, Any], options: Options) -> PointRecord:
     time = raw.get("timestamp") if old is None else str(old)
     latitude = parse_number(raw.get("latitudeE7"), "latitude") / _E7
     longitude = parse_number(raw.get("longitudeE7"), "longitude") / _E7
-    at = position(latitude, longitude)
-    return _point(at, time, raw.get("accuracy"), raw.get("altitude"), "google", options)
+    values = {**raw, "time": time, "latitude": latitude, "longitude": longitude}
+    return _point(values, "google", options)
 
 
 def _deep(raw: Any, *keys: str) -> Any:
@@ -169,8 +171,9 @@ def _feature_point(geometry: dict[str, Any], properties: dict[str, Any], options
 def _timed(at: Any, time: Any, values: Mapping[str, Any], options: Options) -> PointRecord:
     if not isinstance(at, list) or len(at) < 2:
         raise BadRecord("it has no position")
-    altitude = at[2] if len(at) > 2 else values.get("altitude")
-    return _point(position(at[1], at[0]), time, values.get("accuracy"), altitude, "geojson", options)
+    height = {"altitude": at[2]} if len(at) > 2 else {}
+    placed = {**values, "time": time, "latitude": at[1], "longitude": at[0], **height}
+    return _point(placed, "geojson", options)
 
 
 def _line(
@@ -196,7 +199,7 @@ def _feature_place(feature: Any) -> PlaceRecord:
     values = by_our_names(known.items(), PLACE_COLUMNS)
     external_id = feature.get("id") or values["id"]
     values["id"] = str(external_id) if isinstance(external_id, str | int) else ""
-    return _place(position(at[1], at[0]), values)
+    return _place({**values, "latitude": at[1], "longitude": at[0]})
 
 
 # Points of a GPX file, 1.0 or 1.1: of tracks, routes and waypoints, where they have a time.
@@ -215,20 +218,18 @@ def read_gpx(source: Source, options: Options) -> Iterator[PointRecord | Skipped
         if isinstance(element, Start):
             if element.name in _POINTS:
                 count += 1
-                point = dict(element.values)
+                lat, lon = (element.values.get(name, "") for name in ("lat", "lon"))
+                point = {"latitude": lat, "longitude": lon}
         elif point is not None:
             if element.name in _POINTS:
-                yield record_or_skipped(f"record {count}", _gpx_point, point, options)
+                yield record_or_skipped(f"record {count}", _point, point, "gpx", options)
                 point = None
-            elif element.name in ("time", "ele"):
-                point[element.name] = element.text
+            elif element.name == "time":
+                point["time"] = element.text
+            elif element.name == "ele":
+                point["altitude"] = element.text
     if not count:
         raise CannotImport("there are no points in it")
-
-
-def _gpx_point(values: dict[str, str], options: Options) -> PointRecord:
-    at = position(values.get("lat"), values.get("lon"))
-    return _point(at, values.get("time"), None, values.get("ele"), "gpx", options)
 
 
 # Points and places of CSV files.
@@ -258,47 +259,37 @@ PLACE_NEEDED = ("name", "latitude", "longitude")
 
 def read_csv_points(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
     for line, row in csv_rows(source, POINT_COLUMNS, POINT_NEEDED):
-        yield record_or_skipped(f"line {line}", _row_point, row, options)
+        yield record_or_skipped(f"line {line}", _point, row, "csv", options)
 
 
 def read_csv_places(source: Source, options: Options) -> Iterator[PlaceRecord | Skipped]:
     for line, row in csv_rows(source, PLACE_COLUMNS, PLACE_NEEDED):
-        yield record_or_skipped(f"line {line}", _row_place, row)
+        yield record_or_skipped(f"line {line}", _place, row)
 
 
-def _row_point(row: dict[str, str], options: Options) -> PointRecord:
-    at = position(row["latitude"], row["longitude"])
-    return _point(at, row["time"], row["accuracy"], row["altitude"], "csv", options)
-
-
-def _row_place(row: dict[str, str]) -> PlaceRecord:
-    return _place(position(row["latitude"], row["longitude"]), row)
-
-
-def _point(
-    at: tuple[float, float], time: Any, accuracy: Any, altitude: Any, source: str, options: Options
-) -> PointRecord:
-    """`time` as it stands there, or (a start, minutes after it)."""
+def _point(values: Mapping[str, Any], source: str, options: Options) -> PointRecord:
+    """`values` by the names of `POINT_COLUMNS`; a time as it stands there, or (a start, minutes after it)."""
+    latitude, longitude = position(values["latitude"], values["longitude"])
+    time = values.get("time")
     start, minutes = time if isinstance(time, tuple) else (time, 0)
     if start in (None, ""):
         raise BadRecord("it has no time")
     at_ms = written_ms(str(start), options.zone) + parse_number(minutes, "its time") * 60_000
-    return PointRecord(
-        at_ms=past_ms(at_ms, options), latitude=at[0], longitude=at[1], accuracy_m=optional_number(accuracy),
-        altitude_m=optional_number(altitude), source=source,
-    )  # fmt: skip
+    accuracy_m, altitude_m = (optional_number(values.get(name)) for name in ("accuracy", "altitude"))
+    return PointRecord(past_ms(at_ms, options), latitude, longitude, accuracy_m, altitude_m, source)
 
 
-def _place(at: tuple[float, float], values: Mapping[str, Any]) -> PlaceRecord:
+def _place(values: Mapping[str, Any]) -> PlaceRecord:
     """`values` by the names of `PLACE_COLUMNS`."""
+    latitude, longitude = position(values["latitude"], values["longitude"])
     name = name_of(values["name"])
     if not name:
         raise BadRecord("it has no name")
     radius = optional_number(values["radius"])
     return PlaceRecord(
         name=name,
-        latitude=at[0],
-        longitude=at[1],
+        latitude=latitude,
+        longitude=longitude,
         category=name_of(values["category"]),
         address=name_of(values["address"]),
         note=text_of(values["note"]),
