@@ -53,7 +53,7 @@ def run_import(
         while True:
             try:
                 with only_worker(home.data_dir):
-                    code = work_to_the_end(home, show_reading, when_stopped, feed.steps())
+                    code = work_to_the_end(home, show_reading, when_stopped, feed.steps)
                     return feed, code if feed.is_over else code or SOME_FAILED
             except AlreadyRunning:
                 if feed.run_beside_a_worker():
@@ -86,15 +86,10 @@ class ImportFeed:
         self._known = 0
         self._queued: list[str] = []
         self._waiting: list[str] = []  # of those queued, the ones whose outcome is not known yet
-        self._steps = self._feed(items)
-
-    def steps(self) -> Iterator[bool]:
-        """One item per step: True when there was room for it, False when it must be tried again.
-
-        The same iterator whenever it is asked for. Raises `CannotImport` when the spool is full
-        of what was set aside, so that no worker will ever make room.
+        self.steps = self._feed(items)
+        """One item per step: True when there was room for it, False when it must be tried again. Raises
+        `CannotImport` when the spool is full of what was set aside, so that no worker will ever make room.
         """
-        return self._steps
 
     def run_beside_a_worker(self) -> bool:
         """Feed a worker that runs elsewhere; True when every item has an outcome.
@@ -102,15 +97,16 @@ class ImportFeed:
         Returns after `_PATIENCE_S` without progress, so that the caller can see whether that
         worker is still there.
         """
-        had_room = self._fill()
+        if not all(self.steps):
+            time.sleep(_POLL_S)
+            return False
         end = time.monotonic() + _PATIENCE_S
-        while time.monotonic() < end:
+        while self._waiting and time.monotonic() < end:
             database = self.home.database
             self._waiting = [name for name in self._waiting if frames.outcome(database, name) is None]
-            if not had_room or (self.is_over and not self._waiting):
-                break
-            time.sleep(_POLL_S)
-        return self.is_over and not self._waiting
+            if self._waiting:
+                time.sleep(_POLL_S)
+        return not self._waiting
 
     def summary(self) -> dict[str, Any]:
         """Counts of what became of it all, and the reasons. What is interrupted stays queued."""
@@ -123,14 +119,6 @@ class ImportFeed:
             if outcome and outcome.outcome == "failed":
                 skipped.append({"name": capture_id, "reason": outcome.reason or ""})
         return {**counts, "already_known": self._known, "skipped": skipped}
-
-    def _fill(self) -> bool:
-        """Put items until there is no room or none is left; False when there was no room."""
-        for had_room in self._steps:
-            if not had_room:
-                time.sleep(_POLL_S)
-                return False
-        return True
 
     def _feed(self, items: Iterator[Item | Skipped]) -> Iterator[bool]:
         for item in items:

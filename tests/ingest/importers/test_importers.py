@@ -65,7 +65,7 @@ def clip(
 def imported(home: Home, items: Iterator[Item | Skipped]) -> ImportFeed:
     feeding = ImportFeed(home, items)
     with only_worker(home.data_dir):
-        assert Worker(home, opener(ScriptedEngine())).run(once=True, feed=feeding.steps()) == 0
+        assert Worker(home, opener(ScriptedEngine())).run(once=True, feed=feeding.steps) == 0
     return feeding
 
 
