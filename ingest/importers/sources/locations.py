@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ingest.core.xml_elements import Start
 from ingest.importers.items import CannotImport, Skipped
-from ingest.importers.sources.record_streams import Start, by_our_names, csv_rows, json_records, xml_elements
+from ingest.importers.sources.record_streams import by_our_names, csv_rows, json_records, xml_elements
 from ingest.importers.sources.source_file import (
     BadRecord,
     Options,

@@ -18,8 +18,9 @@ from datetime import datetime
 from functools import partial
 from pathlib import PurePath
 
+from ingest.core.xml_elements import Start
 from ingest.importers.items import CannotImport, Skipped
-from ingest.importers.sources.record_streams import Start, csv_rows, xml_elements
+from ingest.importers.sources.record_streams import csv_rows, xml_elements
 from ingest.importers.sources.source_file import (
     BadRecord,
     DuplicateCounter,
