@@ -89,23 +89,7 @@ def _source_command(kind: Kind) -> click.Command:
     return command
 
 
-class _Commands(click.Group):
-    """Those below, and `demo`, which has a package of its own."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return sorted([*super().list_commands(context), "demo"])
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name != "demo":
-            return super().get_command(context, name)
-        from ingest.demo.command import demo
-
-        return demo
-
-
-@click.group(
-    cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--home", type=click.Path(path_type=Path), help="The home folder (default: RECOLLECT_HOME).")
 @click.option("--once", is_flag=True, help="Empty the spool, read everything that waits, and exit.")
 @click.pass_context
@@ -162,17 +146,41 @@ def video(home: Home, file: Path, start: str, interval: float, tz: str | None, a
     reject_sample_week(home.data_dir)
     zone = zone_named(tz)
     start_ms = moment_ms(start, zone)
-    clip = video_import.look(file)
-    items = video_import.read(clip, start_ms, interval, zone)
+    length = max(1, round(video_import.seconds_of(file) or 1))
+    items = video_import.read(file, start_ms, interval, zone)
 
     def reached(_: int, item: Item | Skipped) -> int:
         return round((item.capture.captured_ms - start_ms) / 1000) if isinstance(item, Item) else 0
 
-    print_summary(*run_import(home, items, max(1, round(clip.seconds or 1)), reached), as_json)
+    print_summary(*run_import(home, items, length, reached), as_json)
 
 
 for _kind in KINDS:
     imports.add_command(_source_command(_kind))
+
+
+@ingest.command()
+@click.option("--days", type=click.IntRange(1, 60), default=5, show_default=True, help="Working days.")
+@click.option("--hours", type=click.FloatRange(min=0.5), help="Only the first hours of the first day.")
+@click.option(
+    "--until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="The last day, as 2026-11-20 (default: yesterday).",
+)
+@click.option("--tz", help="IANA zone the person lives in (default: this machine's).")
+@click.option("--seed", type=int, default=1, show_default=True, help="Another seed, other figures.")
+@_json_option
+@with_home
+def demo(home: Home, /, **given: Any) -> None:
+    """Fill an empty home folder with a working week that never happened.
+
+    Without --home and RECOLLECT_HOME it goes beside the usual home folder, into one whose name ends
+    in -demo.
+    """
+    from ingest.demo.command import fill
+
+    fill(home, **given)
 
 
 @ingest.command("reindex")
