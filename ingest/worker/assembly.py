@@ -14,11 +14,9 @@ from engines.embeddings.protocol import Embedder, EmbedderOptions, open_embedder
 from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
 from ingest.core.cluster import Cluster
 from ingest.core.home import Home
-from ingest.observations.daily_summaries import DailySummaryWriter
-from ingest.observations.observation_loop import ObservationLoop
 from ingest.reading.cluster_reading import SpreadEmbedder
 from ingest.reading.embedding import EmbeddingRequestLog
-from ingest.worker.worker import OpenMemory, Worker
+from ingest.worker.worker import Worker
 from store.core.preferences import reading_languages
 from store.core.times import now_ms
 
@@ -30,7 +28,7 @@ def worker_of(home: Home, tick: Callable[[], None] = lambda: None) -> Worker:
     executor = home.settings.ocr.executor
     cluster = None if executor == "local" else Cluster(executor)
     return Worker(
-        home, engine_of(home), open_embedder=embedder_of(home, cluster), open_memory=memory_of(home),
+        home, engine_of(home), open_embedder=embedder_of(home, cluster), remembers=True,
         cluster=cluster, tick=tick,
     )  # fmt: skip
 
@@ -59,11 +57,6 @@ def embedder_of(home: Home, cluster: Cluster | None = None) -> Callable[[], Embe
         return SpreadEmbedder(here, home, cluster)
 
     return opened
-
-
-def memory_of(home: Home) -> OpenMemory:
-    days = DailySummaryWriter(home.database, now_ms)
-    return lambda stats, stop: ObservationLoop(home.database, now_ms, stop, days, stats)
 
 
 def stop_on_signals(worker: Worker) -> None:
