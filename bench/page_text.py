@@ -38,7 +38,7 @@ from capture.windows.protocol import WindowInfo
 from capture.windows.x11 import X11Windows
 from engines.ocr.protocol import Box, OcrEngine, OcrWord, open_ocr
 from ingest.reading.incremental import IncrementalReader
-from ingest.reading.page_text import PageProof, ink_of
+from ingest.reading.page_text import Told, ink_of
 from store.spool import page_text
 from store.spool.page_text import Area
 from store.spool.process_state import TextDoor
@@ -477,7 +477,7 @@ def _frames(
             assert secret.encode() not in (content or b""), f"a secret left the page: {secret}"
         image = _image(shot)
         began = time.process_time()
-        proof = PageProof(page_text.decode(content), image, engine) if content else None
+        proof = Told(page_text.decode(content), image, engine) if content else None
         lines = IncrementalReader(engine).read("m", image, told=proof)
         told_s, began = time.process_time() - began, time.process_time()
         whole = [word for line in engine.read(image) for word in line.words]
@@ -526,7 +526,7 @@ def _sequence(report: Report, desk: _Desk, engine: OcrEngine) -> None:
         content, _ = desk.ask(shot)
         image = _image(shot)
         for is_told, reader in readers.items():
-            proof = PageProof(page_text.decode(content), image, engine) if content and is_told else None
+            proof = Told(page_text.decode(content), image, engine) if content and is_told else None
             began = time.process_time()
             reader.read("m", image, told=proof)
             if step:

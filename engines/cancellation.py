@@ -109,9 +109,6 @@ class Cancellation:
         while (left_s := until_s() - time.monotonic()) > 0:
             if is_done.wait(left_s):
                 return
-        self._late()
-
-    def _late(self) -> None:
         self.is_late = True
         self.now()
 

@@ -22,6 +22,7 @@ from typing import Any
 import click
 
 from ingest.core.home import AlreadyRunning, Home, only_worker, open_home, with_home
+from ingest.core.progress import Bar
 from ingest.importers.items import (
     SOME_FAILED,
     CannotImport,
@@ -74,11 +75,11 @@ def _source_command(kind: Kind) -> click.Command:
             me=frozenset(name.strip().casefold() for name in given["me"]),
             dates=given["dates"],
         )
-        reading, storing = _Bar("Reading"), _Bar("Storing")
-        receipt = import_file(
-            home, kind, file, options, name=given["name"], format_name=given["format_name"],
-            on_read=reading.reach, on_stored=storing.reach,
-        )  # fmt: skip
+        with Bar("Reading") as reading, Bar("Storing") as storing:
+            receipt = import_file(
+                home, kind, file, options, name=given["name"], format_name=given["format_name"],
+                on_read=reading.reach, on_stored=storing.reach,
+            )  # fmt: skip
         if as_json:
             click.echo(json.dumps(receipt.as_json(), ensure_ascii=False))
             return
@@ -88,40 +89,7 @@ def _source_command(kind: Kind) -> click.Command:
     return command
 
 
-class _Bar:
-    """A progress bar that opens when it is first told of a length. Silent unless on a terminal."""
-
-    def __init__(self, label: str) -> None:
-        self._label = label
-        self._bar: Any = None
-
-    def reach(self, done: int, length: int) -> None:
-        if self._bar is None:
-            hidden = not sys.stderr.isatty()
-            self._bar = click.progressbar(length=length, label=self._label, file=sys.stderr, hidden=hidden)
-            self._bar.__enter__()
-        self._bar.update(max(0, min(done, length) - self._bar.pos))
-        if done >= length:
-            self._bar.__exit__(None, None, None)
-
-
-class _Commands(click.Group):
-    """Those below, and `demo`, which has a package of its own."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return sorted([*super().list_commands(context), "demo"])
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name != "demo":
-            return super().get_command(context, name)
-        from ingest.demo.command import demo
-
-        return demo
-
-
-@click.group(
-    cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--home", type=click.Path(path_type=Path), help="The home folder (default: RECOLLECT_HOME).")
 @click.option("--once", is_flag=True, help="Empty the spool, read everything that waits, and exit.")
 @click.pass_context
@@ -155,16 +123,12 @@ def imports() -> None:
 def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     """Import the pictures of DIRECTORY, each at the time its file says."""
     from ingest.importers import images as image_import
-    from ingest.importers.import_runner import ImportFeed, Progress, print_summary, run_import
+    from ingest.importers.import_runner import print_summary, run_import
 
     reject_sample_week(home.data_dir)
     zone = zone_named(tz)
     pictures = image_import.find(directory, zone)
-    items = image_import.read(pictures, zone)
-    with Progress(len(pictures)) as progress:
-        feed = ImportFeed(home, items, lambda _: progress.advance(1))
-        code = run_import(feed, progress)
-    print_summary(feed, as_json, code)
+    print_summary(*run_import(home, image_import.read(pictures, zone), len(pictures)), as_json)
 
 
 @imports.command()
@@ -177,26 +141,46 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
 def video(home: Home, file: Path, start: str, interval: float, tz: str | None, as_json: bool) -> None:
     """Import a screen recording; its sound is ignored."""
     from ingest.importers import video as video_import
-    from ingest.importers.import_runner import ImportFeed, Progress, print_summary, run_import
+    from ingest.importers.import_runner import print_summary, run_import
 
     reject_sample_week(home.data_dir)
     zone = zone_named(tz)
     start_ms = moment_ms(start, zone)
-    clip = video_import.look(file)
-    items = video_import.read(clip, start_ms, interval, zone)
-    with Progress(max(1, round(clip.seconds or 1))) as progress:
+    length = max(1, round(video_import.seconds_of(file) or 1))
+    items = video_import.read(file, start_ms, interval, zone)
 
-        def step(item: Item | Skipped) -> None:
-            if isinstance(item, Item):
-                progress.reach(round((item.capture.captured_ms - start_ms) / 1000))
+    def reached(_: int, item: Item | Skipped) -> int:
+        return round((item.capture.captured_ms - start_ms) / 1000) if isinstance(item, Item) else 0
 
-        feed = ImportFeed(home, items, step)
-        code = run_import(feed, progress)
-    print_summary(feed, as_json, code)
+    print_summary(*run_import(home, items, length, reached), as_json)
 
 
 for _kind in KINDS:
     imports.add_command(_source_command(_kind))
+
+
+@ingest.command()
+@click.option("--days", type=click.IntRange(1, 60), default=5, show_default=True, help="Working days.")
+@click.option("--hours", type=click.FloatRange(min=0.5), help="Only the first hours of the first day.")
+@click.option(
+    "--until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="The last day, as 2026-11-20 (default: yesterday).",
+)
+@click.option("--tz", help="IANA zone the person lives in (default: this machine's).")
+@click.option("--seed", type=int, default=1, show_default=True, help="Another seed, other figures.")
+@_json_option
+@with_home
+def demo(home: Home, /, **given: Any) -> None:
+    """Fill an empty home folder with a working week that never happened.
+
+    Without --home and RECOLLECT_HOME it goes beside the usual home folder, into one whose name ends
+    in -demo.
+    """
+    from ingest.demo.command import fill
+
+    fill(home, **given)
 
 
 @ingest.command("reindex")
@@ -211,17 +195,14 @@ def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bo
     from ingest.reading import reindex
     from ingest.worker.assembly import embedder_of
 
-    result: dict[str, object] = {}
+    result: dict[str, int] = {}
     if of_words or not of_meaning:
-        indexed = reindex.text(home)
-        result |= {"index_rows": indexed.frames, "indexed_documents": indexed.documents}
+        result |= reindex.text(home)
     if of_meaning or not of_words:
         try:
-            run = reindex.meaning(home, embedder_of(home), everything=everything)
+            result |= reindex.meaning(home, embedder_of(home), everything=everything)
         except EmbeddingError as error:
             raise click.ClickException(str(error)) from error
-        result |= {"user_prompts": run.documents.prompts, "documents": run.documents.created}
-        result |= {"embedded": run.embedded, "waiting": run.waiting}
     if as_json:
         click.echo(json.dumps(result))
         return

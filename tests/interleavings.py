@@ -346,7 +346,7 @@ def importing(own: World) -> Run:
     assert len(own.imported) == 3
     consumer = SpoolConsumer(own.home, Backlog(own.database, own.clock), WorkerStats(own.clock), own.clock)
     feed = ImportFeed(own.home, iter(items))
-    return lambda: (list(feed.steps()), consumer.store_some(9))  # the first ones wait for a while
+    return lambda: (list(feed.steps), consumer.store_some(9))  # the first ones wait for a while
 
 
 @writer

@@ -77,7 +77,7 @@ def _of_python(path: Path) -> Iterator[Found]:
 
 _FAILING = (
     "capture/daemon.py", "capture/screens/*.py", "capture/systems/*.py", "capture/windows/*.py",
-    "engines/**/*.py", "ingest/core/validation.py", "ingest/importers/**/*.py",
+    "engines/**/*.py", "ingest/core/validation.py", "ingest/core/xml_elements.py", "ingest/importers/**/*.py",
     "ingest/documents/*.py",
 )  # fmt: skip
 """Modules whose errors a page shows: another process or an engine says them, in English."""

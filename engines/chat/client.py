@@ -189,7 +189,10 @@ def document_of(response: Response) -> Any:
         content += piece
         if len(content) > MAX_BYTES:
             raise ModelMalformed(f"the answer is longer than {MAX_BYTES:,} bytes")
-    return _decoded(bytes(content))
+    try:
+        return json.loads(bytes(content))
+    except (ValueError, RecursionError) as error:
+        raise ModelMalformed("the answer is not JSON; is the base URL right?") from error
 
 
 def events_of(response: Response, api_key: str = "") -> Iterator[Mapping[str, Any]]:
@@ -211,13 +214,6 @@ def events_of(response: Response, api_key: str = "") -> Iterator[Mapping[str, An
             raise ModelFailed(f"the server failed in its answer: {detail}")
         if isinstance(event, dict):
             yield event
-
-
-def _decoded(content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ModelMalformed("the answer is not JSON; is the base URL right?") from error
 
 
 def _of_response(response: Response, api_key: str) -> ModelError:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -159,13 +159,18 @@ class OpenAIChatModel(ChatModel):
         parameters: dict[str, Any] = {"messages": [in_request(message) for message in messages]}
         if tools:
             parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
-        with call.cancellation.at(lambda: call.until_s), _told_why_it_ended(call), call.stack:
-            for item in self._items(self._opened(call, parameters, schema), call.heard):
-                call.raise_if_over()
-                if isinstance(item, Completion):
-                    yield replace(item, text=_printable(item.text))
-                else:
-                    yield _printable(item)
+        try:
+            with call.cancellation.at(lambda: call.until_s), call.stack:
+                for item in self._items(self._opened(call, parameters, schema), call.heard):
+                    call.raise_if_over()
+                    if isinstance(item, Completion):
+                        yield replace(item, text=_printable(item.text))
+                    else:
+                        yield _printable(item)
+        except ModelError:
+            # A connection that was shut down from here fails, or reads like an end; what was meant is told.
+            call.raise_if_over()
+            raise
 
     def retire(self) -> None:
         """Send nothing more; whoever has an answer under way gets it."""
@@ -244,16 +249,6 @@ class OpenAIChatModel(ChatModel):
             yield text
         whole.finish = whole.finish or "stop"
         yield whole.completion()
-
-
-@contextmanager
-def _told_why_it_ended(call: Call) -> Iterator[None]:
-    """A connection that was shut down from here fails, or reads like an end; what was meant is told."""
-    try:
-        yield
-    except ModelError:
-        call.raise_if_over()
-        raise
 
 
 def _printable(text: str) -> str:

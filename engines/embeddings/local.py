@@ -51,9 +51,14 @@ class LocalEmbedder:
             raise EmbedderUnavailable(
                 f"the local embedder has {ENGLISH!r} and {MULTILINGUAL!r}, not {chosen!r} (embedding.model)"
             )
-        self._is_multilingual = chosen == MULTILINGUAL or (not chosen and _is_installed())
-        if self._is_multilingual:
-            multilingual_folder()
+        self._is_multilingual = chosen != ENGLISH
+        try:
+            if self._is_multilingual:
+                multilingual_folder()
+        except EmbedderUnavailable:
+            if chosen:
+                raise
+            self._is_multilingual = False
         self.name = _STORED_AS if self._is_multilingual else ENGLISH
         use_one_thread()
         self._english: MiniLM | None = MiniLM()
@@ -154,14 +159,6 @@ def _is_spelt_out(text: str, model: MiniLM) -> bool:
 def _small_words() -> tuple[frozenset[str], ...]:
     """Those of English, then those of the other languages in Latin letters."""
     return tuple(frozenset(stopwords(language)) for language in ("en", *_LATIN_LANGUAGES))
-
-
-def _is_installed() -> bool:
-    try:
-        multilingual_folder()
-    except EmbedderUnavailable:
-        return False
-    return True
 
 
 def use_one_thread() -> None:

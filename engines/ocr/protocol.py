@@ -21,10 +21,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from inspect import signature
 from itertools import pairwise
 from statistics import median
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 from unicodedata import east_asian_width
 
 from PIL import Image
@@ -153,8 +152,7 @@ class Versions:
 
     @classmethod
     def of(cls, engine: OcrEngine) -> Versions:
-        told = getattr(engine, "version", ""), getattr(engine, "models", str)()  # a plugin may tell neither
-        return cls(engine.name, engine.languages, *told, version("recollect"))
+        return cls(engine.name, engine.languages, engine.version, engine.models(), version("recollect"))
 
     @property
     def label(self) -> str:
@@ -172,20 +170,7 @@ def open_ocr(engine: str, languages: Sequence[str]) -> OcrEngine:
         raise OcrUnavailable("no language to read; set ocr.languages, for example to eng")
     if engine == "auto":
         return _first_available(tuple(languages))
-    opened = OCR_ENGINES.opener(engine)(tuple(languages))
-    return opened if "mask" in signature(opened.read).parameters else _MaskedEngine(opened)
-
-
-class _MaskedEngine:
-    """An engine of a plugin that knows no masks: it is shown the part around each."""
-
-    def __init__(self, engine: Any) -> None:
-        self.name, self.languages, self.close = engine.name, engine.languages, engine.close
-        self._read = engine.read
-        self.version, self.models = getattr(engine, "version", ""), getattr(engine, "models", str)
-
-    def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
-        return read_masked(self._read, image, mask)
+    return OCR_ENGINES.opener(engine)(tuple(languages))
 
 
 def read_masked(

@@ -42,26 +42,15 @@ class WorkerStats:
 
     def error(self, sentence: str) -> None:
         """Something went wrong that a person may want to know. Never holds screen text."""
-        self._tell(last_error=sentence, last_error_ms=self._clock())
-
-    def set_problem(self, sentence: str) -> None:
-        """Why nothing can be stored just now; "" when it can again."""
-        self._tell(problem=sentence)
-
-    def set_engine(self, name: str, problem: str = "") -> None:
-        """What reads, or why nothing does."""
-        self._tell(engine=name, engine_problem=problem)
-
-    def set_embedder(self, name: str, problem: str = "") -> None:
-        """What makes vectors, or why nothing does."""
-        self._tell(embedder=name, embedder_problem=problem)
+        self.tell(last_error=sentence, last_error_ms=self._clock())
 
     def audited(self, words: int, differing: int) -> None:
         """A frame that had been read by its changes was read whole; how many words only one of both had."""
         with self._lock:
             self._counts.update(audits=1, audited_words=words, drifted_words=differing)
 
-    def _tell(self, **facts: Any) -> None:
+    def tell(self, **facts: Any) -> None:
+        """Facts of `IngestState` from now on, such as the `problem` for which nothing can be stored."""
         with self._lock:
             before, self.known = self.known, replace(self.known, **facts)
             self.version += before != self.known

@@ -1,4 +1,4 @@
-"""``python -m ingest demo``: fill a home folder of its own with a sample week."""
+"""What ``python -m ingest demo`` does: fill a home folder of its own with a sample week."""
 
 from __future__ import annotations
 
@@ -12,32 +12,20 @@ import click
 
 from engines.ocr.protocol import OcrError
 from engines.registry import UnknownName
-from ingest.core.home import Home, with_home
+from ingest.core.home import Home
 from ingest.demo import drawing, memories
 from ingest.demo.days import Options
 from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
-from ingest.importers.import_runner import ImportFeed, Progress, run_import
+from ingest.importers.import_runner import run_import
 from ingest.importers.items import SOME_FAILED, CannotImport, zone_named
 from ingest.worker.assembly import engine_of
 from store.ocr import readings
 
 
-@click.command()
-@click.option("--days", type=click.IntRange(1, 60), default=5, show_default=True, help="Working days.")
-@click.option("--hours", type=click.FloatRange(min=0.5), help="Only the first hours of the first day.")
-@click.option(
-    "--until",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="DATE",
-    help="The last day, as 2026-11-20 (default: yesterday).",
-)
-@click.option("--tz", help="IANA zone the person lives in (default: this machine's).")
-@click.option("--seed", type=int, default=1, show_default=True, help="Another seed, other figures.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@with_home
-def demo(
+def fill(
     home: Home,
+    *,
     days: int,
     hours: float | None,
     until: datetime | None,
@@ -45,11 +33,7 @@ def demo(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Fill an empty home folder with a working week that never happened.
-
-    Without --home and RECOLLECT_HOME it goes beside the usual home folder, into one whose name ends
-    in -demo.
-    """
+    """Make the week, and tell of it; ends the command."""
     zone = zone_named(tz)
     zone = zone if isinstance(zone, ZoneInfo) else ZoneInfo("UTC")
     last_day = _last_day(until, zone)
@@ -60,9 +44,7 @@ def demo(
     _open_and_close(home)
     for note in notes:
         click.echo(note, err=True)
-    with Progress(generator.pictures) as progress:
-        feed = ImportFeed(home, generator.items(), lambda _: progress.advance(1))
-        code = run_import(feed, progress)
+    feed, code = run_import(home, generator.items(), generator.pictures)
     if feed.is_over:
         generator.finish()
         _print_result(home, generator, as_json)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Literal
 
 from PIL import Image, ImageDraw, ImageFont
@@ -127,10 +125,11 @@ def desktop(
 
 
 Face = Literal["sans", "bold", "mono"]
+FontFile = tuple[str, int]
 AnyFont = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
-# File names in order of liking; a number is the face within a collection (2 is Simplified Chinese
-# in Noto's).
+# File names in order of liking, with the face within a collection (2 is Simplified Chinese in Noto's). Pillow
+# looks for them where this system keeps its fonts.
 _SANS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "LiberationSans-Regular.ttf", "segoeui.ttf", "Arial.ttf")
 _BOLD = ("DejaVuSans-Bold.ttf", "NotoSans-Bold.ttf", "LiberationSans-Bold.ttf", "segoeuib.ttf",
          "Arial Bold.ttf")  # fmt: skip
@@ -144,67 +143,40 @@ _FIRST_CHINESE = 0x2E80
 
 @dataclass(frozen=True)
 class Fonts:
-    """Where the fonts are. Without a file for a Latin face Pillow's own stands in for it; without
-    one for Chinese, Chinese cannot be drawn.
+    """The (file, face) of each font. Without one for a Latin face Pillow's own stands in for it; without one
+    for Chinese, Chinese cannot be drawn.
     """
 
-    sans: Path | None
-    bold: Path | None
-    mono: Path | None
-    chinese: tuple[Path, int] | None
+    sans: FontFile | None = None
+    bold: FontFile | None = None
+    mono: FontFile | None = None
+    chinese: FontFile | None = None
 
     def of(self, text: str, size: int, face: Face = "sans") -> AnyFont:
         """The font for `text`. Chinese text takes one font as a whole: it has Latin letters, too."""
-        if is_chinese(text):
-            if self.chinese is None:
-                raise ValueError("there is no font for Chinese")
-            return _opened(*self.chinese, size)
+        if is_chinese(text) and self.chinese is None:
+            raise ValueError("there is no font for Chinese")
         chosen = {"sans": self.sans, "bold": self.bold, "mono": self.mono}[face]
-        return _built_in(size) if chosen is None else _opened(chosen, 0, size)
+        return _opened(self.chinese if is_chinese(text) else chosen, size)
 
 
 def is_chinese(text: str) -> bool:
     return any(ord(character) >= _FIRST_CHINESE for character in text)
 
 
-def find_fonts(folders: Sequence[Path] | None = None) -> Fonts:
-    """The best fonts below `folders` (by default, where this system keeps its fonts)."""
-    files = _files([folder for folder in _places() if folder.is_dir()] if folders is None else folders)
-    chinese = next(((files[name], index) for name, index in _CHINESE if name in files), None)
-    sans, bold, mono = (_first(files, names) for names in (_SANS, _BOLD, _MONO))
-    return Fonts(sans, bold or sans, mono, chinese)
+def find_fonts() -> Fonts:
+    """The best fonts of this system."""
+    sans, bold, mono = (_found([(name, 0) for name in names]) for names in (_SANS, _BOLD, _MONO))
+    return Fonts(sans, bold or sans, mono, _found(_CHINESE))
 
 
-def _first(files: dict[str, Path], names: Sequence[str]) -> Path | None:
-    return next((files[name] for name in names if name in files), None)
-
-
-def _files(folders: Sequence[Path]) -> dict[str, Path]:
-    files: dict[str, Path] = {}
-    for folder in folders:
-        for parent, directories, names in os.walk(folder):
-            directories.sort()
-            for name in sorted(names):
-                files.setdefault(name, Path(parent) / name)
-    return files
-
-
-def _places() -> Iterator[Path]:
-    home = Path.home()
-    if sys.platform == "win32":
-        yield Path(os.environ.get("WINDIR", "C:/Windows")) / "Fonts"
-    elif sys.platform == "darwin":
-        yield from (Path("/System/Library/Fonts"), Path("/Library/Fonts"), home / "Library" / "Fonts")
-    else:
-        yield from (Path("/usr/share/fonts"), Path("/usr/local/share/fonts"))
-        yield from (home / ".local" / "share" / "fonts", home / ".fonts")
+def _found(files: Iterable[FontFile]) -> FontFile | None:
+    for name, face in files:
+        with suppress(OSError):
+            return str(ImageFont.truetype(name, index=face).path), face
+    return None
 
 
 @lru_cache(maxsize=64)
-def _opened(path: Path, index: int, size: int) -> AnyFont:
-    return ImageFont.truetype(str(path), size, index=index)
-
-
-@lru_cache(maxsize=16)
-def _built_in(size: int) -> AnyFont:
-    return ImageFont.load_default(size)
+def _opened(font: FontFile | None, size: int) -> AnyFont:
+    return ImageFont.load_default(size) if font is None else ImageFont.truetype(font[0], size, font[1])

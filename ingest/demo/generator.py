@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from ingest.core.home import Home
@@ -36,23 +35,20 @@ class SampleWeekGenerator:
         return sum(len(visit.moments) for day in self.days for visit in day.visits)
 
     def items(self) -> Iterator[Item]:
-        """Every picture in order, drawn when it is asked for. Batches of looks go into the spool in
-        between: an entry in the spool is taken in by its time, so each comes after its pictures.
+        """Every picture in order, drawn when it is asked for. The looks of a stretch go into the spool behind
+        it, as what is in there is taken in by its time.
         """
         if not sample_week.is_sample(self._home.data_dir):  # before its first frame can be seen
             sample_week.write(self._home.data_dir, self.week)
         seed, zone = self._options.seed, self._options.zone
         for day in self.days:
-            waiting = list(reports(seed, day))
-            for visit in day.visits:
-                for moment in visit.moments:
-                    while waiting and waiting[0].end_ms <= moment.captured_ms:
-                        self._home.spool.put(waiting.pop(0))
-                    yield Item(
-                        capture(seed, zone, visit, moment), picture(self._fonts, zone, visit, moment).webp()
-                    )
-            for report in waiting:
-                self._home.spool.put(report)
+            for stretch in day.stretches:
+                if isinstance(stretch, Visit):
+                    for moment in stretch.moments:
+                        drawn = picture(self._fonts, zone, stretch, moment)
+                        yield Item(capture(seed, zone, stretch, moment), drawn.webp())
+                if looks := report(seed, stretch):
+                    self._home.spool.put(looks)
 
     def finish(self) -> None:
         """Say that it is all there, once every picture was drawn."""
@@ -95,28 +91,13 @@ def _empty(options: Options, days: Sequence[Day]) -> SampleWeek:
 
 # A planned day as capture would have put it into the spool. A look every `LOOK_MS` at one monitor: the
 # first look at a moment keeps a picture, later ones find it unchanged and extend it; where the person was
-# away, each look is counted as what the ledger says of that. Batches end every `BATCH_MS`, and nothing is
-# looked at while the program does not run.
+# away, each look is counted as what the ledger says of that. A batch is of one stretch, and nothing is looked
+# at while the program does not run.
 
 LOOK_MS = 5_000
-BATCH_MS = 300_000
 MONITOR = "DP-1"
 # Any fixed UUID serves: it only has to be the same in every run.
 _NAMESPACE = uuid.UUID("5f0c7b9e-3a51-5d0e-8a64-7c3f0d1c2b6a")
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Looks of one fate: at `start_ms` and every `LOOK_MS` before `end_ms`. `kept` of them, the first
-    one or none, became a picture.
-    """
-
-    start_ms: int
-    end_ms: int
-    decision: str
-    reason: str
-    capture_id: str | None = None
-    kept: int = 0
 
 
 def capture_id(seed: int, moment: Moment) -> str:
@@ -147,56 +128,30 @@ def capture(seed: int, zone: ZoneInfo, visit: Visit, moment: Moment) -> Capture:
         focused=True,
         trigger="app_switch" if moment is visit.moments[0] else "visual_change",
         utc_offset_min=utc_offset_min(moment.captured_ms, zone),
-        batch_id=batch_id(seed, moment.captured_ms),
+        batch_id=batch_id(seed, visit),
         visible=(),
     )
 
 
-def batch_id(seed: int, at_ms: int) -> str:
-    """The batch that a look at this moment belongs to."""
-    return str(uuid.uuid5(_NAMESPACE, f"{seed} looks {at_ms // BATCH_MS}"))
+def batch_id(seed: int, stretch: Visit | Away) -> str:
+    return str(uuid.uuid5(_NAMESPACE, f"{seed} looks {stretch.start_ms}"))
 
 
-def reports(seed: int, day: Day) -> Iterator[LookReport]:
-    """The batches of a day, in order."""
-    runs = [run for stretch in day.stretches for run in _runs(seed, stretch)]
-    first, last = runs[0].start_ms // BATCH_MS, runs[-1].end_ms // BATCH_MS
-    for start_ms, end_ms in pairwise(number * BATCH_MS for number in range(first, last + 2)):
-        parts = [part for run in runs for part in _part(run, start_ms, end_ms)]
-        if parts:
-            yield _report(seed, start_ms, parts)
-
-
-def _runs(seed: int, stretch: Visit | Away) -> Iterator[_Run]:
+def report(seed: int, stretch: Visit | Away) -> LookReport | None:
+    """The looks of a stretch; None where there were none. The first look at each moment became a picture."""
+    moments: list[tuple[int, int, str | None]] = [(stretch.start_ms, stretch.end_ms, None)]
+    decision: tuple[str, str] | None = ("deduped", "unchanged")
     if isinstance(stretch, Visit):
-        for moment in stretch.moments:
-            name = capture_id(seed, moment)
-            yield _Run(moment.captured_ms, moment.ended_ms, "deduped", "unchanged", name, kept=1)
-        return
-    decision = LEFT_OUT[stretch.reason]
-    if decision is not None:
-        yield _Run(stretch.start_ms, stretch.end_ms, *decision)
-
-
-def _part(run: _Run, start_ms: int, end_ms: int) -> Iterator[_Run]:
-    """The part of a run that lies in a batch."""
-    start, end = max(run.start_ms, start_ms), min(run.end_ms, end_ms)
-    if start < end:
-        kept = run.kept if start == run.start_ms else 0
-        yield replace(run, start_ms=start, end_ms=end, kept=kept)
-
-
-def _report(seed: int, start_ms: int, parts: list[_Run]) -> LookReport:
-    looks, decisions = 0, []
-    for part in parts:
-        count = len(range(part.start_ms, part.end_ms, LOOK_MS))
+        moments = [(m.captured_ms, m.ended_ms, capture_id(seed, m)) for m in stretch.moments]
+    else:
+        decision = LEFT_OUT[stretch.reason]
+    if decision is None:
+        return None
+    looks, runs = 0, []
+    for start_ms, end_ms, name in moments:
+        count, kept = len(range(start_ms, end_ms, LOOK_MS)), int(name is not None)
         looks += count
-        if count > part.kept:
-            decisions.append(
-                DecisionRun(
-                    MONITOR, part.decision, part.reason, part.start_ms + part.kept * LOOK_MS, part.end_ms,
-                    count - part.kept, part.capture_id,
-                )
-            )  # fmt: skip
-    end_ms = parts[-1].end_ms
-    return LookReport(batch_id(seed, start_ms), parts[0].start_ms, end_ms, looks, tuple(decisions))
+        if count > kept:
+            since_ms = start_ms + kept * LOOK_MS
+            runs.append(DecisionRun(MONITOR, *decision, since_ms, end_ms, count - kept, name))
+    return LookReport(batch_id(seed, stretch), stretch.start_ms, stretch.end_ms, looks, tuple(runs))

@@ -9,10 +9,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import chain
 from pathlib import PurePath
 from typing import BinaryIO
-from xml.parsers import expat
 
+from ingest.core.xml_elements import Start, XmlDamaged, XmlRefused, elements_in
 from ingest.documents.result import (
     MAX_CHARS,
     MAX_PAGES,
@@ -75,8 +76,7 @@ def _with_text(extraction: Extraction) -> Extraction:
 
 # The words of a Word document: a zip of XML, of which only the parts with text are unpacked.
 #
-# A document type is refused where it begins, so there is nothing to expand a billion times and nothing to
-# fetch; what a part unpacks to is counted as it comes. ECMA-376, part 1, chapter 17.
+# What a part unpacks to is counted as it comes. ECMA-376, part 1, chapter 17.
 
 MAIN_PART = "word/document.xml"
 _MORE_PARTS = ("word/footnotes.xml", "word/endnotes.xml")
@@ -104,21 +104,45 @@ def is_docx(file: BinaryIO) -> bool:
 
 def docx_text(file: BinaryIO) -> tuple[str, bool]:
     """(text, whether it is all). Raises `CannotRead`."""
-    reader = _DocxReader()
+    pieces: list[str] = []
+    chars = 0
     try:
         with zipfile.ZipFile(file) as packed:
             names = set(packed.namelist())
             for part in (MAIN_PART, *(name for name in _MORE_PARTS if name in names)):
-                if reader.is_full:
-                    break
-                reader.take(_chunks(packed, part))
-    except expat.ExpatError as error:
-        raise CannotRead(f"{_DAMAGED}: {expat.ErrorString(error.code)}") from error
+                for piece in _pieces(packed, part):
+                    pieces.append(piece)
+                    chars += len(piece)
+                    if chars > MAX_CHARS:
+                        return clean_text("".join(pieces)[:MAX_CHARS]), False
+    except XmlDamaged as error:
+        raise CannotRead(f"{_DAMAGED}: {error}") from error
+    except XmlRefused as error:
+        raise CannotRead(str(error)) from error
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise CannotRead(_DAMAGED) from error
     except (RuntimeError, NotImplementedError) as error:  # encrypted, or packed in a way of its own
         raise CannotRead(N_("it is encrypted, or packed in a way that cannot be read")) from error
-    return clean_text(reader.text()), not reader.is_full
+    return clean_text("".join(pieces)), True
+
+
+def _pieces(packed: zipfile.ZipFile, part: str) -> Iterator[str]:
+    """The text of a part, but for what is told in another way already."""
+    skipped = 0  # depth within that
+    found = elements_in(
+        _chunks(packed, part), max_depth=_MAX_DEPTH, max_text_chars=MAX_UNPACKED_BYTES, separator=" "
+    )
+    for element in chain.from_iterable(found):
+        if element.name == _ALTERNATIVE:
+            skipped += 1 if isinstance(element, Start) else -1
+        namespace, _, own = element.name.rpartition(" ")
+        if skipped or namespace not in _NAMESPACES:
+            continue
+        if isinstance(element, Start):
+            yield _STARTS.get(own, "")
+        else:
+            yield element.text if own == "t" else _ENDS.get(own, "")
+    yield "\n"
 
 
 def _chunks(packed: zipfile.ZipFile, part: str) -> Iterator[bytes]:
@@ -129,69 +153,6 @@ def _chunks(packed: zipfile.ZipFile, part: str) -> Iterator[bytes]:
             if size > MAX_UNPACKED_BYTES:
                 raise CannotRead(f"it unpacks to more than {MAX_UNPACKED_BYTES // 1_000_000} MB of text")
             yield chunk
-
-
-class _DocxReader:
-    def __init__(self) -> None:
-        self.is_full = False
-        self._pieces: list[str] = []
-        self._chars = 0
-        self._depth = 0
-        self._skipped_from = 0  # depth of what is told in another way already
-        self._is_text = False
-
-    def take(self, chunks: Iterator[bytes]) -> None:
-        parser = expat.ParserCreate(namespace_separator=" ")
-        parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
-        for chunk in chunks:
-            parser.Parse(chunk, False)
-            if self.is_full:
-                return
-        parser.Parse(b"", True)
-        self._add("\n")
-
-    def text(self) -> str:
-        return "".join(self._pieces)[:MAX_CHARS]
-
-    def _doctype(self, *_: object) -> None:
-        raise CannotRead(N_("its XML declares a document type (DOCTYPE); such files are refused"))
-
-    def _start(self, name: str, _: dict[str, str]) -> None:
-        self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            raise CannotRead(f"its XML is nested more than {_MAX_DEPTH} levels deep")
-        if name == _ALTERNATIVE and not self._skipped_from:
-            self._skipped_from = self._depth
-        own = _own(name)
-        self._is_text = own == "t"
-        self._add(_STARTS.get(own, ""))
-
-    def _end(self, name: str) -> None:
-        self._is_text = False
-        self._add(_ENDS.get(_own(name), ""))
-        if self._depth == self._skipped_from:
-            self._skipped_from = 0
-        self._depth -= 1
-
-    def _text(self, text: str) -> None:
-        if self._is_text:
-            self._add(text)
-
-    def _add(self, text: str) -> None:
-        if text and not self._skipped_from:
-            self._pieces.append(text)
-            self._chars += len(text)
-            self.is_full = self._chars > MAX_CHARS
-
-
-def _own(name: str) -> str:
-    """The name of an element of a text document, "" for one of another vocabulary."""
-    namespace, _, local = name.rpartition(" ")
-    return local if namespace in _NAMESPACES else ""
 
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
@@ -121,20 +121,12 @@ def _written(match: re.Match[str], zone: tzinfo) -> int | None:
             return None
         hour = hour % 12 + (12 if half.lower() == "pm" else 0)
     try:
-        at = datetime(int(year), int(month), int(day), hour, int(minute), int(second), tzinfo=zone)
+        at = datetime.fromisoformat(f"{year}-{month}-{day}T{hour:02}:{minute}:{second}{offset or ''}")
     except ValueError:  # digits that look like a time and are none
         return None
-    if offset:
-        at = at.replace(tzinfo=_offset(offset))
+    at = at if at.tzinfo else at.replace(tzinfo=zone)
     ms = round(at.timestamp() * 1000) + round(float(f"0.{fraction or thousandths or 0}") * 1000)
     return ms if _EARLIEST_MS <= ms < _LATEST_MS else None
-
-
-def _offset(text: str) -> tzinfo:
-    if text == "Z":
-        return timezone(timedelta(0))
-    minutes = int(text[1:3]) * 60 + int(text[-2:])
-    return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
 
 
 def _from_exif(path: Path, zone: tzinfo) -> int | None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
 
 from ingest.core.home import AlreadyRunning, Home, only_worker
+from ingest.core.progress import Bar
 from ingest.importers.items import SOME_FAILED, CannotImport, Item, Skipped
-from ingest.worker.assembly import INTERRUPTED, leave_at_once, stop_on_signals, worker_of
+from ingest.worker.assembly import work_to_the_end
 from store.core.errors import SpoolFull
 from store.frames import frames
 from store.ocr import readings
@@ -21,73 +20,47 @@ from store.ocr import readings
 _POLL_S = 0.2
 _PATIENCE_S = 2.0
 
-OnStep = Callable[[Item | Skipped], None]
+
+def run_import(
+    home: Home,
+    items: Iterable[Item | Skipped],
+    length: int,
+    reached: Callable[[int, Item | Skipped], int] = lambda count, item: count,
+) -> tuple[ImportFeed, int]:
+    """Take items in, by a worker of our own or beside the one that runs already: (what was fed, exit code).
+
+    The bar on the terminal is of `length`; where in it the n-th item stands, `reached` tells.
+    """
+    with Bar("Importing") as importing, Bar("Reading  ") as reading:
+
+        def shown() -> Iterator[Item | Skipped]:
+            for count, item in enumerate(items, 1):
+                yield item
+                importing.reach(reached(count, item), length)
+            importing.reach(length, length)
+
+        total = 0
+
+        def show_reading() -> None:
+            nonlocal total
+            pending = readings.count_pending(home.database) if feed.is_over else 0
+            total = total or pending
+            if total:
+                reading.reach(total - pending, total)
+
+        feed = ImportFeed(home, shown())
+        when_stopped = "interrupted; what is queued is taken in by the next run"
+        while True:
+            try:
+                with only_worker(home.data_dir):
+                    code = work_to_the_end(home, show_reading, when_stopped, feed.steps)
+                    return feed, code if feed.is_over else code or SOME_FAILED
+            except AlreadyRunning:
+                if feed.run_beside_a_worker():
+                    return feed, 0
 
 
-class Progress:
-    """Bars of an import: first what goes in, then what is read. Silent unless on a terminal."""
-
-    def __init__(self, length: int) -> None:
-        self._open_bars = ExitStack()
-        self._importing = self._bar(length, "Importing")
-        self._reading: Any = None
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open_bars.close()
-
-    def advance(self, steps: int) -> None:
-        self._importing.update(steps)
-
-    def reach(self, position: int) -> None:
-        self.advance(position - self._importing.pos)
-
-    def reading(self, pending: int) -> None:
-        """So many frames are still to be read."""
-        if self._reading is None:
-            if not pending:
-                return
-            self._importing.update(self._importing.length - self._importing.pos)
-            self._open_bars.close()
-            self._reading = self._bar(pending, "Reading  ")
-        self._reading.update(max(0, self._reading.length - pending - self._reading.pos))
-
-    def _bar(self, length: int, label: str) -> Any:
-        bar = click.progressbar(length=length, label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
-        return self._open_bars.enter_context(bar)
-
-
-def run_import(feed: ImportFeed, progress: Progress) -> int:
-    """Take the import in: by a worker of our own, or beside the one that runs already."""
-    while True:
-        try:
-            with only_worker(feed.home.data_dir):
-                return _import_with_own_worker(feed, progress)
-        except AlreadyRunning:
-            if feed.run_beside_a_worker():
-                return 0
-
-
-def _import_with_own_worker(feed: ImportFeed, progress: Progress) -> int:
-    def show_reading() -> None:
-        if feed.is_over:
-            progress.reading(readings.count_pending(feed.home.database))
-
-    worker = worker_of(feed.home, show_reading)
-    stop_on_signals(worker)
-    code = worker.run(once=True, feed=feed.steps())
-    if worker.was_stopped:
-        click.echo("ingest: interrupted; what is queued is taken in by the next run", err=True)
-        code = INTERRUPTED
-        leave_at_once(worker, code)
-    elif shortfall := worker.shortfall():
-        click.echo(f"ingest: {shortfall}", err=True)
-    return code if feed.is_over else code or SOME_FAILED
-
-
-def print_summary(feed: ImportFeed, as_json: bool, code: int) -> None:
+def print_summary(feed: ImportFeed, code: int, as_json: bool) -> None:
     summary = feed.summary()
     pending = readings.count_pending(feed.home.database)
     if as_json:
@@ -104,25 +77,19 @@ def print_summary(feed: ImportFeed, as_json: bool, code: int) -> None:
 
 
 class ImportFeed:
-    """Puts items into the spool. `on_step` is told of each item, for a progress bar."""
+    """Puts items into the spool, and knows what became of them."""
 
-    def __init__(self, home: Home, items: Iterator[Item | Skipped], on_step: OnStep = lambda _: None) -> None:
+    def __init__(self, home: Home, items: Iterator[Item | Skipped]) -> None:
         self.home = home
         self.skipped: list[Skipped] = []
         self.is_over = False  # every item was looked at
         self._known = 0
         self._queued: list[str] = []
         self._waiting: list[str] = []  # of those queued, the ones whose outcome is not known yet
-        self._on_step = on_step
-        self._steps = self._feed(items)
-
-    def steps(self) -> Iterator[bool]:
-        """One item per step: True when there was room for it, False when it must be tried again.
-
-        The same iterator whenever it is asked for. Raises `CannotImport` when the spool is full
-        of what was set aside, so that no worker will ever make room.
+        self.steps = self._feed(items)
+        """One item per step: True when there was room for it, False when it must be tried again. Raises
+        `CannotImport` when the spool is full of what was set aside, so that no worker will ever make room.
         """
-        return self._steps
 
     def run_beside_a_worker(self) -> bool:
         """Feed a worker that runs elsewhere; True when every item has an outcome.
@@ -130,15 +97,16 @@ class ImportFeed:
         Returns after `_PATIENCE_S` without progress, so that the caller can see whether that
         worker is still there.
         """
-        had_room = self._fill()
+        if not all(self.steps):
+            time.sleep(_POLL_S)
+            return False
         end = time.monotonic() + _PATIENCE_S
-        while time.monotonic() < end:
+        while self._waiting and time.monotonic() < end:
             database = self.home.database
             self._waiting = [name for name in self._waiting if frames.outcome(database, name) is None]
-            if not had_room or (self.is_over and not self._waiting):
-                break
-            time.sleep(_POLL_S)
-        return self.is_over and not self._waiting
+            if self._waiting:
+                time.sleep(_POLL_S)
+        return not self._waiting
 
     def summary(self) -> dict[str, Any]:
         """Counts of what became of it all, and the reasons. What is interrupted stays queued."""
@@ -152,14 +120,6 @@ class ImportFeed:
                 skipped.append({"name": capture_id, "reason": outcome.reason or ""})
         return {**counts, "already_known": self._known, "skipped": skipped}
 
-    def _fill(self) -> bool:
-        """Put items until there is no room or none is left; False when there was no room."""
-        for had_room in self._steps:
-            if not had_room:
-                time.sleep(_POLL_S)
-                return False
-        return True
-
     def _feed(self, items: Iterator[Item | Skipped]) -> Iterator[bool]:
         for item in items:
             if isinstance(item, Skipped):
@@ -171,7 +131,6 @@ class ImportFeed:
                     yield False
                 self._queued.append(item.capture.capture_id)
                 self._waiting.append(item.capture.capture_id)
-            self._on_step(item)
             yield True
         self.is_over = True
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 
@@ -30,16 +29,8 @@ _HAIR_S = 0.001
 _QUARTER_TURNS = {turn: Image.Transpose[f"ROTATE_{turn}"] for turn in (90, 180, 270)}
 
 
-@dataclass(frozen=True, slots=True)
-class Clip:
-    """A recording: `seconds` is None when its container does not say how long it is."""
-
-    path: Path
-    seconds: float | None
-
-
-def look(path: Path) -> Clip:
-    """What the container says. Raises `CannotImport` when it is no video."""
+def seconds_of(path: Path) -> float | None:
+    """How long a recording is, None if its container does not say. Raises `CannotImport` for no video."""
     try:
         with av.open(str(path), metadata_errors="ignore") as container:
             if not container.streams.video:
@@ -47,10 +38,10 @@ def look(path: Path) -> Clip:
             length = container.duration
     except av.error.FFmpegError as error:
         raise CannotImport(f"{path.name!r} is not a readable video ({error.strerror})") from error
-    return Clip(path, None if length is None else length / av.time_base)
+    return None if length is None else length / av.time_base
 
 
-def read(clip: Clip, start_ms: int, interval_s: float, zone: tzinfo) -> Iterator[Item | Skipped]:
+def read(path: Path, start_ms: int, interval_s: float, zone: tzinfo) -> Iterator[Item | Skipped]:
     """An `Item` about every `interval_s` seconds, the first at `start_ms`.
 
     A recording that breaks off in the middle gives what can be decoded, and then a `Skipped`.
@@ -59,7 +50,7 @@ def read(clip: Clip, start_ms: int, interval_s: float, zone: tzinfo) -> Iterator
     shown: VideoFrame | None = None
     picture, digest = b"", ""
     try:
-        with av.open(str(clip.path), metadata_errors="ignore") as container:
+        with av.open(str(path), metadata_errors="ignore") as container:
             for seconds, frame in sampled(_timed(container), interval_s):
                 last_s = seconds
                 if frame is not shown:  # a picture that is held is encoded once
@@ -69,7 +60,7 @@ def read(clip: Clip, start_ms: int, interval_s: float, zone: tzinfo) -> Iterator
                 offset_min = utc_offset_min(captured_ms, zone)
                 yield item(picture, "image/webp", captured_ms, offset_min, "video", digest)
     except av.error.FFmpegError as error:
-        yield Skipped(clip.path.name, f"cannot be decoded after {last_s:.1f} s ({error.strerror})")
+        yield Skipped(path.name, f"cannot be decoded after {last_s:.1f} s ({error.strerror})")
 
 
 def sampled(

@@ -139,13 +139,13 @@ class EmbeddingLoop(StepLoop):
             log.info("embedding with %s, %d things are to be embedded anew", embedder.name, queued)
             self._embedder = embedder
             self._lines.clear()
-            self._stats.set_embedder(embedder.name)
+            self._stats.tell(embedder=embedder.name, embedder_problem="")
         return self._embedder
 
     def _lose_embedder(self, problem: str) -> None:
         if self._stats.known.embedder_problem != problem:
             log.warning("search by meaning stands still: %s", problem)
-        self._stats.set_embedder("", problem)
+        self._stats.tell(embedder="", embedder_problem=problem)
         self.close()
         self._next_open_s = time.monotonic() + OPEN_AGAIN_S
 

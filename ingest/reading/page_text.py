@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from random import Random
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -55,44 +54,32 @@ def ink_of(image: Image.Image) -> Mask:
     return ink
 
 
-class Told(Protocol):
-    """Words of a picture that a program told."""
+class Told:
+    """Words of a picture that programs told: on pages, to be proved on it, or `proved` when this very picture
+    was read the last time.
+    """
 
-    def is_news(self, lines: Iterable[OcrLine]) -> bool:
-        """Whether much is told that these lines, made of the same picture, were read for."""
-
-    def words(self, ink: Mask, wanted: Mask) -> list[OcrWord]:
-        """Words in the `wanted` pixels, proved by the `ink`. Raises what an engine raises."""
-
-
-class ProvedBefore:
-    """Words that were proved when this very picture was read the last time."""
-
-    def __init__(self, words: Sequence[OcrWord]) -> None:
-        self._words = words
-
-    def is_news(self, lines: Iterable[OcrLine]) -> bool:
-        return False
-
-    def words(self, ink: Mask, wanted: Mask) -> list[OcrWord]:
-        return asked_for(self._words, wanted)
-
-
-class PageProof:
-    """What is told of the pages on one picture."""
-
-    def __init__(self, pages: Sequence[PageText], image: Image.Image, engine: OcrEngine) -> None:
+    def __init__(
+        self,
+        pages: Sequence[PageText],
+        image: Image.Image,
+        engine: OcrEngine,
+        proved: Sequence[OcrWord] = (),
+    ) -> None:
         self._pages = pages
         self._image = image
         self._engine = engine
+        self._proved = proved
 
     def is_news(self, lines: Iterable[OcrLine]) -> bool:
+        """Whether much is told that these lines, made of the same picture, were read for."""
         told = sum(len(page.words) for page in self._pages)
         known = sum(word.source != "read" for line in lines for word in line.words)
         return told >= _NEWS and known < told / 2
 
     def words(self, ink: Mask, wanted: Mask) -> list[OcrWord]:
-        found: list[OcrWord] = []
+        """Words in the `wanted` pixels, proved by the `ink`. Raises what an engine raises."""
+        found = asked_for(self._proved, wanted)
         for page in self._pages:
             lines = list(_lines(asked_for(_standing(page, ink), wanted)))
             telling = [n for n, line in enumerate(lines) if _letters(_text(line)) >= _TELLING]
@@ -142,10 +129,8 @@ class PageProof:
 def told_of(
     pages: Sequence[PageText], proved: Sequence[OcrWord], image: Image.Image, engine: OcrEngine
 ) -> Told | None:
-    """What programs told of a picture, to be proved on it, or what was proved of it before."""
-    if pages:
-        return PageProof(pages, image, engine)
-    return ProvedBefore(proved) if proved else None
+    """What programs told of a picture; None for nothing."""
+    return Told(pages, image, engine, proved) if pages or proved else None
 
 
 def _background(part: Image.Image) -> tuple[int, ...]:

@@ -136,11 +136,11 @@ class ReaderLoop(StepLoop):
             problem = str(error) if expected else f"the OCR engine does not open ({type(error).__name__})"
             if self._stats.known.engine_problem != problem:
                 log.warning("no text can be read: %s", problem, exc_info=not expected)
-            self._stats.set_engine("", problem)
+            self._stats.tell(engine="", engine_problem=problem)
             return
         self._reader = IncrementalReader(self._engine, self._stats.audited)
         self.versions = Versions.of(self._engine)
-        self._stats.set_engine(self._engine.name)
+        self._stats.tell(engine=self._engine.name, engine_problem="")
         with self._home.database.write() as connection:
             queued = readings.requeue_unavailable(connection)
         log.info("%s reads %s, %d frames had waited", self._engine.name, self._engine.languages, queued)

@@ -6,17 +6,17 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+import click
 
 from engines.embeddings.protocol import Embedder, EmbedderOptions, open_embedder
 from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
 from ingest.core.cluster import Cluster
 from ingest.core.home import Home
-from ingest.observations.daily_summaries import DailySummaryWriter
-from ingest.observations.observation_loop import ObservationLoop
 from ingest.reading.cluster_reading import SpreadEmbedder
 from ingest.reading.embedding import EmbeddingRequestLog
-from ingest.worker.worker import OpenMemory, Worker
+from ingest.worker.worker import Worker
 from store.core.preferences import reading_languages
 from store.core.times import now_ms
 
@@ -28,7 +28,7 @@ def worker_of(home: Home, tick: Callable[[], None] = lambda: None) -> Worker:
     executor = home.settings.ocr.executor
     cluster = None if executor == "local" else Cluster(executor)
     return Worker(
-        home, engine_of(home), open_embedder=embedder_of(home, cluster), open_memory=memory_of(home),
+        home, engine_of(home), open_embedder=embedder_of(home, cluster), remembers=True,
         cluster=cluster, tick=tick,
     )  # fmt: skip
 
@@ -59,14 +59,25 @@ def embedder_of(home: Home, cluster: Cluster | None = None) -> Callable[[], Embe
     return opened
 
 
-def memory_of(home: Home) -> OpenMemory:
-    days = DailySummaryWriter(home.database, now_ms)
-    return lambda stats, stop: ObservationLoop(home.database, now_ms, stop, days, stats)
-
-
 def stop_on_signals(worker: Worker) -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: worker.stop())
+
+
+def work_to_the_end(
+    home: Home, tick: Callable[[], None], when_stopped: str, feed: Iterator[bool] | None = None
+) -> int:
+    """Have a worker of our own take in all there is; returns an exit code. Call it within `only_worker`."""
+    worker = worker_of(home, tick)
+    stop_on_signals(worker)
+    code = worker.run(once=True, feed=feed)
+    if worker.was_stopped:
+        click.echo(f"ingest: {when_stopped}", err=True)
+        leave_at_once(worker, INTERRUPTED)
+        return INTERRUPTED
+    if shortfall := worker.shortfall():
+        click.echo(f"ingest: {shortfall}", err=True)
+    return code
 
 
 def leave_at_once(worker: Worker, code: int) -> None:

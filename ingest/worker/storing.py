@@ -108,7 +108,7 @@ class SpoolConsumer:
             if not self._take_in(name):
                 return False
             self.wait_s = 0.0
-            self._stats.set_problem("")
+            self._stats.tell(problem="")
         return bool(names)
 
     def _take_in(self, name: str) -> bool:
@@ -148,7 +148,7 @@ class SpoolConsumer:
         except FileNotFoundError:
             log.warning("entry %s is gone", name)
         self.wait_s = min(_LONGEST_WAIT_S, max(_SHORTEST_WAIT_S, self.wait_s * 2))
-        self._stats.set_problem(problem)
+        self._stats.tell(problem=problem)
         self._stats.error(problem)
         log.warning("nothing can be stored now, next try in %.1f s: %s", self.wait_s, problem)
         return False

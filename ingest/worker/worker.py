@@ -19,6 +19,7 @@ import psutil
 from ingest.core.cluster import Cluster
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
+from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.reading.backlog import Backlog
 from ingest.reading.cluster_reading import ClusterReading
@@ -46,13 +47,11 @@ _AT_ONCE = 10
 _STOP_WITHIN_S = 1.0
 
 
-OpenMemory = Callable[[WorkerStats, threading.Event], ObservationLoop]
-
-
 class Worker:
     """Stores and reads everything in a home's spool, until told to stop or (`once`) until done.
 
-    The caller holds `home.only_worker`. `tick` is called several times a second in `run`'s thread.
+    What was read becomes memory where it `remembers`. The caller holds `home.only_worker`. `tick` is called
+    several times a second in `run`'s thread.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class Worker:
         open_engine: OpenEngine,
         *,
         open_embedder: OpenEmbedder | None = None,
-        open_memory: OpenMemory | None = None,
+        remembers: bool = False,
         cluster: Cluster | None = None,
         clock: Callable[[], int] = now_ms,
         tick: Callable[[], None] = lambda: None,
@@ -85,7 +84,10 @@ class Worker:
         self._embedding = None
         if open_embedder is not None:
             self._embedding = EmbeddingLoop(home.database, self.stats, open_embedder, self._stop)
-        self._memory = open_memory(self.stats, self._stop) if open_memory is not None else None
+        self._memory = None
+        if remembers:
+            days = DailySummaryWriter(home.database, clock)
+            self._memory = ObservationLoop(home.database, clock, self._stop, days, self.stats)
         self._housekeeping = Housekeeping(home, self.stats, clock, self._stop)
         self.was_stopped = False  # by `stop`, and not by the end of the work
         self._state_due_s = 0.0

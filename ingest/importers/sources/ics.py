@@ -300,6 +300,8 @@ def _components(source: Source) -> Iterator[tuple[bytes, int, bytes]]:
     begins, size, is_kept = 0, 0, False
     for number, line in enumerate(source.byte_lines(), 1):
         edge = _EDGE.match(line)
+        if not path and line.strip() and (edge is None or edge[2].strip().upper() != b"VCALENDAR"):
+            raise CannotImport("this is no calendar: it does not begin with BEGIN:VCALENDAR")
         if edge is None:
             if line[:1] not in b" \t":  # else it goes on with the line before
                 is_kept = _is_kept(path, line)
@@ -315,7 +317,8 @@ def _components(source: Source) -> Iterator[tuple[bytes, int, bytes]]:
                 yield b"VCALENDAR", begins, _unfolded(lines, begins)
             begins, size, lines = number, 0, []
         if word == b"BEGIN":
-            _check_place(path, name)
+            if len(path) >= _MAX_DEPTH:
+                raise CannotImport(f"the calendar is nested more than {_MAX_DEPTH} levels deep")
             path.append(name)
         if path[1:] == [b"VEVENT"] or path[1:2] == [b"VTIMEZONE"]:
             lines.append(line)
@@ -330,18 +333,9 @@ def _components(source: Source) -> Iterator[tuple[bytes, int, bytes]]:
 
 
 def _is_kept(path: list[bytes], line: bytes) -> bool:
-    if not path and line.strip():
-        raise CannotImport("this is no calendar: it does not begin with BEGIN:VCALENDAR")
     if path[1:2] == [b"VTIMEZONE"]:
         return True
     return 0 < len(path) <= 2 and path[-1] in _KEPT and _KEPT[path[-1]].match(line) is not None
-
-
-def _check_place(path: list[bytes], name: bytes) -> None:
-    if not path and name != b"VCALENDAR":
-        raise CannotImport("this is no calendar: it does not begin with BEGIN:VCALENDAR")
-    if len(path) >= _MAX_DEPTH:
-        raise CannotImport(f"the calendar is nested more than {_MAX_DEPTH} levels deep")
 
 
 def _unfolded(lines: list[bytes], begins: int) -> bytes:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ingest.core.xml_elements import Start
 from ingest.importers.items import CannotImport, Skipped
-from ingest.importers.sources.record_streams import Start, csv_rows, json_records, xml_elements
+from ingest.importers.sources.record_streams import by_our_names, csv_rows, json_records, xml_elements
 from ingest.importers.sources.source_file import (
     BadRecord,
     Options,
@@ -57,22 +58,18 @@ def read_takeout(source: Source, options: Options) -> Iterator[PointRecord | Ski
 
 def _of_part(part: _Part, options: Options) -> PointRecord:
     at, time, accuracy, altitude = part
-    return _point(position_written(at), _part_ms(time, options), accuracy, altitude, "google", options)
+    latitude, longitude = position_written(at)
+    values = {"latitude": latitude, "longitude": longitude, "time": time}
+    return _point(values | {"accuracy": accuracy, "altitude": altitude}, "google", options)
 
 
 def _of_record(raw: dict[str, Any], options: Options) -> PointRecord:
     old = raw.get("timestampMs")
-    at_ms = _part_ms(raw.get("timestamp"), options) if old is None else parse_number(old, "its time")
+    time = raw.get("timestamp") if old is None else str(old)
     latitude = parse_number(raw.get("latitudeE7"), "latitude") / _E7
     longitude = parse_number(raw.get("longitudeE7"), "longitude") / _E7
-    at = position(latitude, longitude)
-    return _point(at, at_ms, raw.get("accuracy"), raw.get("altitude"), "google", options)
-
-
-def _part_ms(time: Any, options: Options) -> float:
-    if isinstance(time, tuple):  # a start, and minutes after it
-        return written_ms(str(time[0]), options.zone) + parse_number(time[1], "its time") * 60_000
-    return _ms(time if isinstance(time, str) else None, options)
+    values = {**raw, "time": time, "latitude": latitude, "longitude": longitude}
+    return _point(values, "google", options)
 
 
 def _deep(raw: Any, *keys: str) -> Any:
@@ -129,16 +126,7 @@ _SOURCES = {_OBJECTS: _of_object, _SEGMENTS: _of_segment, _SIGNALS: _of_signal, 
 # ``coordTimes``, as togeojson and others write it.
 
 _FEATURES = ("features", "[]")
-_TIMES = ("time", "timestamp", "datetime", "date", "when", "recorded_at")
 _LINE_TIMES = ("coordTimes", "times")
-_PLACE_PROPERTIES = {
-    "name": ("name", "Name", "title", "Title"),
-    "category": ("category", "type", "kind"),
-    "address": ("address", "Address"),
-    "note": ("note", "description", "Comment", "comment"),
-    "radius": ("radius_m", "radius"),
-    "id": ("google_maps_url", "id"),
-}
 
 
 def read_geojson_points(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
@@ -169,10 +157,6 @@ def _parts(feature: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return geometry if isinstance(geometry, dict) else {}, properties if isinstance(properties, dict) else {}
 
 
-def _first(properties: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((properties[name] for name in names if properties.get(name) not in (None, "")), None)
-
-
 def _coordinates(geometry: dict[str, Any]) -> list[Any]:
     coordinates = geometry.get("coordinates")
     if geometry.get("type") != "Point" or not isinstance(coordinates, list) or len(coordinates) < 2:
@@ -181,22 +165,24 @@ def _coordinates(geometry: dict[str, Any]) -> list[Any]:
 
 
 def _feature_point(geometry: dict[str, Any], properties: dict[str, Any], options: Options) -> PointRecord:
-    return _timed(_coordinates(geometry), _first(properties, _TIMES), properties, options)
+    values = by_our_names(properties.items(), POINT_COLUMNS)
+    return _timed(_coordinates(geometry), values["time"], values, options)
 
 
-def _timed(at: Any, time: Any, properties: dict[str, Any], options: Options) -> PointRecord:
+def _timed(at: Any, time: Any, values: Mapping[str, Any], options: Options) -> PointRecord:
     if not isinstance(at, list) or len(at) < 2:
         raise BadRecord("it has no position")
-    accuracy = _first(properties, ("accuracy", "horizontal_accuracy"))
-    altitude = at[2] if len(at) > 2 else properties.get("altitude")
-    return _point(position(at[1], at[0]), _ms(time, options), accuracy, altitude, "geojson", options)
+    height = {"altitude": at[2]} if len(at) > 2 else {}
+    placed = {**values, "time": time, "latitude": at[1], "longitude": at[0], **height}
+    return _point(placed, "geojson", options)
 
 
 def _line(
     where: str, geometry: dict[str, Any], properties: dict[str, Any], options: Options
 ) -> Iterator[PointRecord | Skipped]:
     inner = properties.get("coordinateProperties")
-    times = _first({**(inner if isinstance(inner, dict) else {}), **properties}, _LINE_TIMES)
+    known = {**(inner if isinstance(inner, dict) else {}), **properties}
+    times = next((known[name] for name in _LINE_TIMES if known.get(name)), None)
     places = geometry.get("coordinates")
     if not isinstance(times, list) or not isinstance(places, list) or len(times) != len(places):
         yield Skipped(where, "it is a line without a time for each of its points")
@@ -210,11 +196,11 @@ def _feature_place(feature: Any) -> PlaceRecord:
     at = _coordinates(geometry)
     # Google's "Saved Places" keep name and address one level deeper.
     inner = properties.get("location")
-    known = {**(inner if isinstance(inner, dict) else {}), **properties}
-    values = {name: _first(known, names) for name, names in _PLACE_PROPERTIES.items()}
+    known = properties | inner | {"location": None} if isinstance(inner, dict) else properties
+    values = by_our_names(known.items(), PLACE_COLUMNS)
     external_id = feature.get("id") or values["id"]
     values["id"] = str(external_id) if isinstance(external_id, str | int) else ""
-    return _place(position(at[1], at[0]), values)
+    return _place({**values, "latitude": at[1], "longitude": at[0]})
 
 
 # Points of a GPX file, 1.0 or 1.1: of tracks, routes and waypoints, where they have a time.
@@ -233,20 +219,18 @@ def read_gpx(source: Source, options: Options) -> Iterator[PointRecord | Skipped
         if isinstance(element, Start):
             if element.name in _POINTS:
                 count += 1
-                point = dict(element.values)
+                lat, lon = (element.values.get(name, "") for name in ("lat", "lon"))
+                point = {"latitude": lat, "longitude": lon}
         elif point is not None:
             if element.name in _POINTS:
-                yield record_or_skipped(f"record {count}", _gpx_point, point, options)
+                yield record_or_skipped(f"record {count}", _point, point, "gpx", options)
                 point = None
-            elif element.name in ("time", "ele"):
-                point[element.name] = element.text
+            elif element.name == "time":
+                point["time"] = element.text
+            elif element.name == "ele":
+                point["altitude"] = element.text
     if not count:
         raise CannotImport("there are no points in it")
-
-
-def _gpx_point(values: dict[str, str], options: Options) -> PointRecord:
-    at_ms, at = _ms(values.get("time"), options), position(values.get("lat"), values.get("lon"))
-    return _point(at, at_ms, None, values.get("ele"), "gpx", options)
 
 
 # Points and places of CSV files.
@@ -256,7 +240,7 @@ def _gpx_point(values: dict[str, str], options: Options) -> PointRecord:
 
 _POSITION = {"latitude": ("lat", "y"), "longitude": ("lon", "lng", "long", "x")}
 POINT_COLUMNS = {
-    "time": ("timestamp", "date", "datetime", "utc", "recorded_at", "date_time"),
+    "time": ("timestamp", "date", "datetime", "utc", "recorded_at", "date_time", "when"),
     **_POSITION,
     "accuracy": ("accuracy_m", "horizontal_accuracy", "hdop_m"),
     "altitude": ("altitude_m", "elevation", "ele", "alt"),
@@ -269,58 +253,47 @@ PLACE_COLUMNS = {
     "address": ("location",),
     "note": ("notes", "description", "comment"),
     "radius": ("radius_m",),
-    "id": (),
+    "id": ("google_maps_url",),
 }
 PLACE_NEEDED = ("name", "latitude", "longitude")
 
 
 def read_csv_points(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
     for line, row in csv_rows(source, POINT_COLUMNS, POINT_NEEDED):
-        yield record_or_skipped(f"line {line}", _row_point, row, options)
+        yield record_or_skipped(f"line {line}", _point, row, "csv", options)
 
 
 def read_csv_places(source: Source, options: Options) -> Iterator[PlaceRecord | Skipped]:
     for line, row in csv_rows(source, PLACE_COLUMNS, PLACE_NEEDED):
-        yield record_or_skipped(f"line {line}", _row_place, row)
+        yield record_or_skipped(f"line {line}", _place, row)
 
 
-def _row_point(row: dict[str, str], options: Options) -> PointRecord:
-    at = position(row["latitude"], row["longitude"])
-    return _point(at, _ms(row["time"], options), row["accuracy"], row["altitude"], "csv", options)
+def _point(values: Mapping[str, Any], source: str, options: Options) -> PointRecord:
+    """`values` by the names of `POINT_COLUMNS`; a time as it stands there, or (a start, minutes after it)."""
+    latitude, longitude = position(values["latitude"], values["longitude"])
+    time = values.get("time")
+    start, minutes = time if isinstance(time, tuple) else (time, 0)
+    if start in (None, ""):
+        raise BadRecord("it has no time")
+    at_ms = written_ms(str(start), options.zone) + parse_number(minutes, "its time") * 60_000
+    accuracy_m, altitude_m = (optional_number(values.get(name)) for name in ("accuracy", "altitude"))
+    return PointRecord(past_ms(at_ms, options), latitude, longitude, accuracy_m, altitude_m, source)
 
 
-def _row_place(row: dict[str, str]) -> PlaceRecord:
-    return _place(position(row["latitude"], row["longitude"]), row)
-
-
-def _point(
-    at: tuple[float, float], at_ms: float, accuracy: Any, altitude: Any, source: str, options: Options
-) -> PointRecord:
-    return PointRecord(
-        at_ms=past_ms(at_ms, options), latitude=at[0], longitude=at[1], accuracy_m=optional_number(accuracy),
-        altitude_m=optional_number(altitude), source=source,
-    )  # fmt: skip
-
-
-def _place(at: tuple[float, float], values: Mapping[str, Any]) -> PlaceRecord:
+def _place(values: Mapping[str, Any]) -> PlaceRecord:
     """`values` by the names of `PLACE_COLUMNS`."""
+    latitude, longitude = position(values["latitude"], values["longitude"])
     name = name_of(values["name"])
     if not name:
         raise BadRecord("it has no name")
     radius = optional_number(values["radius"])
     return PlaceRecord(
         name=name,
-        latitude=at[0],
-        longitude=at[1],
+        latitude=latitude,
+        longitude=longitude,
         category=name_of(values["category"]),
         address=name_of(values["address"]),
         note=text_of(values["note"]),
         radius_m=radius if radius and radius > 0 else RADIUS_M,
         external_id=name_of(values["id"]),
     )
-
-
-def _ms(time: Any, options: Options) -> float:
-    if time in (None, ""):
-        raise BadRecord("it has no time")
-    return written_ms(str(time), options.zone)

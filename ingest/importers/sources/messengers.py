@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -27,7 +28,7 @@ from ingest.importers.sources.source_file import (
     Options,
     Source,
     hour_of_day,
-    line_blocks,
+    line_records,
     local_ms,
     name_of,
     parse_number,
@@ -68,13 +69,8 @@ class _Chat:
 def read_whatsapp(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
     chat = _look_through(source, options)
     source.rewind()
-    occurrences = DuplicateCounter()
-    for block in line_blocks(_lines(source), lambda line: False, "it stands before the first message"):
-        if isinstance(block, Skipped):
-            yield block
-        else:
-            number, start, more = block
-            yield record_or_skipped(f"line {number}", _record, start, more, chat, occurrences, options)
+    make = partial(_record, chat=chat, occurrences=DuplicateCounter(), options=options)
+    yield from line_records(_lines(source), make, stray="it stands before the first message")
 
 
 def _lines(source: Source) -> Iterator[tuple[re.Match[str] | None, str]]:

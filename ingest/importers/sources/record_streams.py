@@ -1,21 +1,15 @@
-"""Records of XML, JSON and CSV files as they come, in flat memory.
-
-XML goes through expat. A document type is refused where it begins: entities are declared in it, and none of
-the formats here has one. So there is nothing to expand a billion times and nothing to fetch
-(https://owasp.org/www-community/vulnerabilities/XML_External_Entity_(XXE)_Processing).
-"""
+"""Records of XML, JSON and CSV files as they come, in flat memory."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from xml.parsers import expat
 
 import ijson
 
+from ingest.core.xml_elements import End, Start, XmlRefused, elements_in
 from ingest.importers.items import CannotImport
 from ingest.importers.sources.source_file import CHUNK_BYTES, Source
 
@@ -30,72 +24,15 @@ _REFERENCE = re.compile(rb"&#(?:(\d+)|[xX]([0-9a-fA-F]+));")
 _ATTACHMENT = re.compile(rb'(\A| data=")[A-Za-z0-9+/=]{4096,}')
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    name: str
-    values: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """`text` is what stood directly in the element."""
-
-    name: str
-    text: str
-
-
 def xml_elements(source: Source) -> Iterator[Start | End]:
-    """Starts and ends in the order of the file. Raises `CannotImport` for what is not well-formed."""
-    reader = _XmlReader()
+    """Starts and ends in the order of the file, by names without a prefix. Raises `CannotImport`."""
     try:
-        for chunk in _mended(_without_attachments(source)):
-            reader.feed(chunk)
-            if reader.elements:
-                yield from reader.elements
-                reader.elements.clear()
-                source.mark()
-        reader.parser.Parse(b"", True)
-    except expat.ExpatError as error:
-        problem = expat.ErrorString(error.code)
-        raise CannotImport(f"this is not well-formed XML: {problem} in line {error.lineno}") from error
-    yield from reader.elements
-
-
-class _XmlReader:
-    def __init__(self) -> None:
-        self.elements: list[Start | End] = []
-        self._texts: list[list[str]] = []
-        self._chars = 0
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.StartDoctypeDeclHandler = self._doctype
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._text
-
-    def feed(self, chunk: bytes) -> None:
-        self.parser.Parse(chunk, False)
-
-    def _doctype(self, *_: object) -> None:
-        raise CannotImport("the XML declares a document type (DOCTYPE); such files are refused")
-
-    def _start(self, name: str, values: dict[str, str]) -> None:
-        if len(self._texts) >= XML_MAX_DEPTH:
-            raise CannotImport(f"the XML is nested more than {XML_MAX_DEPTH} levels deep")
-        self._texts.append([])
-        self._chars = 0
-        self.elements.append(Start(name.rpartition(":")[2], values))
-
-    def _text(self, text: str) -> None:
-        self._chars += len(text)
-        if self._chars > MAX_TEXT_CHARS:
-            raise CannotImport(f"the XML holds a text of more than {MAX_TEXT_CHARS:,} characters")
-        if self._texts:
-            self._texts[-1].append(text)
-
-    def _end(self, name: str) -> None:
-        self._chars = 0
-        self.elements.append(End(name.rpartition(":")[2], "".join(self._texts.pop())))
+        chunks = _mended(_without_attachments(source))
+        for elements in elements_in(chunks, max_depth=XML_MAX_DEPTH, max_text_chars=MAX_TEXT_CHARS):
+            yield from elements
+            source.mark()
+    except XmlRefused as error:
+        raise CannotImport(str(error)) from error
 
 
 def _without_attachments(source: Source) -> Iterator[bytes]:
@@ -259,16 +196,21 @@ def has_columns(first_line: str, aliases: Aliases, needed: Sequence[str]) -> boo
 
 
 def _columns(header: Sequence[str], aliases: Aliases, needed: Sequence[str]) -> dict[str, int | None]:
-    called = {_folded(name): at for at, name in reversed(list(enumerate(header)))}
-    columns = {
-        name: next((called[alias] for alias in map(_folded, (name, *others)) if alias in called), None)
-        for name, others in aliases.items()
-    }
+    columns = by_our_names(((name, at) for at, name in reversed(list(enumerate(header)))), aliases)
     missing = [name for name in needed if columns[name] is None]
     if missing:
         shown = ", ".join(name[:40] for name in header[:_SHOWN])
         raise CannotImport(f"the table has no column for {' and '.join(missing)}; its columns are: {shown}")
     return columns
+
+
+def by_our_names(values: Iterable[tuple[str, Any]], aliases: Aliases) -> dict[str, Any]:
+    """What files call in many ways, by our names; None where there is nothing, and of two the last."""
+    called = {_folded(name): value for name, value in values if value not in (None, "")}
+    return {
+        name: next((called[alias] for alias in map(_folded, (name, *others)) if alias in called), None)
+        for name, others in aliases.items()
+    }
 
 
 def _folded(name: str) -> str:

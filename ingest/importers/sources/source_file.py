@@ -349,22 +349,22 @@ def record_or_skipped(where: str, make: Callable[..., Record], *values: Any) -> 
         return Skipped(where, str(error))
 
 
-Block = tuple[int, re.Match[str], list[str]]
-"""A message in lines: where it begins, its first line as it was matched, and the lines after it."""
-
-
-def line_blocks(
-    lines: Iterable[tuple[re.Match[str] | None, str]], is_notice: Callable[[str], object], stray: str = ""
-) -> Iterator[Block | Skipped]:
-    """Messages of a file in which each begins with a line that matches, and notices end the one before.
+def line_records(
+    lines: Iterable[tuple[re.Match[str] | None, str]],
+    make: Callable[[re.Match[str], list[str]], Record],
+    is_notice: Callable[[str], object] = lambda line: False,
+    stray: str = "",
+) -> Iterator[Record | Skipped]:
+    """Messages of a file in which each begins with a line that matches; notices end the one before. `make`
+    has the first line as it was matched, and the lines after it.
 
     `stray` is why a line that belongs to no message is left out; such lines are passed over without it.
     """
-    block: Block | None = None
+    block: tuple[int, re.Match[str], list[str]] | None = None
     for number, (start, line) in enumerate(lines, 1):
         if start or is_notice(line):
             if block:
-                yield block
+                yield record_or_skipped(f"line {block[0]}", make, *block[1:])
             block = (number, start, []) if start else None
             if not start:
                 yield Skipped(f"line {number}", "it is a notice, not a message")
@@ -375,7 +375,7 @@ def line_blocks(
         elif stray and line.strip():
             yield Skipped(f"line {number}", stray)
     if block:
-        yield block
+        yield record_or_skipped(f"line {block[0]}", make, *block[1:])
 
 
 class DuplicateCounter:

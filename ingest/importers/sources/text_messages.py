@@ -15,17 +15,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import PurePath
 
+from ingest.core.xml_elements import Start
 from ingest.importers.items import CannotImport, Skipped
-from ingest.importers.sources.record_streams import Start, csv_rows, xml_elements
+from ingest.importers.sources.record_streams import csv_rows, xml_elements
 from ingest.importers.sources.source_file import (
     BadRecord,
     DuplicateCounter,
     Options,
     Source,
     hour_of_day,
-    line_blocks,
+    line_records,
     local_ms,
     name_of,
     parse_number,
@@ -48,18 +50,13 @@ _ALONE = re.compile(r"\+?[\d() .-]{3,20}|[^@\s]+@[^@\s]+")
 
 def read_imessage(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
     stem = name_of(PurePath(source.name).stem)
-    occurrences = DuplicateCounter()
+    make = partial(_record, stem=stem, occurrences=DuplicateCounter(), options=options)
     lines = ((IMESSAGE_STARTS.match(line), line.rstrip("\r\n")) for line in source.lines())
-    for block in line_blocks(lines, _NOTICE.match):
-        if isinstance(block, Skipped):
-            yield block
-        else:
-            number, start, more = block
-            yield record_or_skipped(f"line {number}", _record, start[1], more, stem, occurrences, options)
+    return line_records(lines, make, _NOTICE.match)
 
 
 def _record(
-    written: str, lines: list[str], stem: str, occurrences: DuplicateCounter, options: Options
+    start: re.Match[str], lines: list[str], stem: str, occurrences: DuplicateCounter, options: Options
 ) -> MessageRecord:
     if not lines:
         raise BadRecord("it has no sender")
@@ -69,7 +66,7 @@ def _record(
     sender = name_of(lines[0])
     is_outgoing = sender == "Me" or sender.casefold() in options.me
     is_alone = _ALONE.fullmatch(stem) is not None
-    sent_ms = past_ms(local_ms(_moment(written), options.zone), options)
+    sent_ms = past_ms(local_ms(_moment(start[1]), options.zone), options)
     # In a conversation of two the file is called by the other one, and the sender may be a name.
     other = stem if is_alone else "" if is_outgoing else sender
     return MessageRecord(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from engines.ocr.protocol import OCR_ENGINES, Box, OcrLine, OcrWord, line_of, lines_of, open_ocr
+from engines.ocr.protocol import Box, OcrLine, OcrWord, line_of, lines_of, read_masked
 from engines.ocr.scripts import passes
 from engines.ocr.tesseract import words_from_tsv
 from tests.tables import for_each
@@ -124,20 +124,14 @@ def test_tesseract_rows_become_words_and_chinese_boxes_are_even() -> None:
     ]
 
 
-def test_an_engine_of_a_plugin_that_knows_no_masks_is_shown_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Plugin:
-        name, languages = "plugin", ("eng",)
+def test_an_engine_that_reads_whole_pictures_is_shown_the_part_in_the_mask() -> None:
+    def read(image: Image.Image) -> list[OcrLine]:
+        return lines_of([word("a", 0, 0), word("b", image.width - 20, 0)])
 
-        def read(self, image: Image.Image) -> list[OcrLine]:
-            return lines_of([word("a", 0, 0), word("b", image.width - 20, 0)])
-
-        def close(self) -> None: ...
-
-    monkeypatch.setattr(OCR_ENGINES, "opener", lambda _: lambda _: Plugin())
     mask = Image.new("1", (300, 100))
     mask.paste(1, (100, 40, 130, 80))
     mask.paste(1, (200, 60, 220, 80))
-    engine, image = open_ocr("plugin", ["eng"]), Image.new("RGB", mask.size)
-    assert [line.text for line in engine.read(image, mask)] == ["a"]
-    assert len(engine.read(image)) == 2
-    assert engine.read(image, Image.new("1", mask.size)) == []
+    image = Image.new("RGB", mask.size)
+    assert [line.text for line in read_masked(read, image, mask)] == ["a"]
+    assert len(read_masked(read, image, None)) == 2
+    assert read_masked(read, image, Image.new("1", mask.size)) == []

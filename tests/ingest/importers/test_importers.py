@@ -65,7 +65,7 @@ def clip(
 def imported(home: Home, items: Iterator[Item | Skipped]) -> ImportFeed:
     feeding = ImportFeed(home, items)
     with only_worker(home.data_dir):
-        assert Worker(home, opener(ScriptedEngine())).run(once=True, feed=feeding.steps()) == 0
+        assert Worker(home, opener(ScriptedEngine())).run(once=True, feed=feeding.steps) == 0
     return feeding
 
 
@@ -74,7 +74,7 @@ def of_images(folder: Path) -> Iterator[Item | Skipped]:
 
 
 def of_clip(path: Path, interval_s: float = 1.0) -> Iterator[Item | Skipped]:
-    return video.read(video.look(path), NOON_MS, interval_s, UTC)
+    return video.read(path, NOON_MS, interval_s, UTC)
 
 
 def stored(home: Home) -> list[tuple[int, int, str]]:
@@ -165,7 +165,7 @@ def test_what_is_no_video_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "clip.mp4"
     path.write_bytes(content)
     with pytest.raises(CannotImport):
-        video.look(path)
+        video.seconds_of(path)
 
 
 def test_pictures_are_kept_as_their_very_bytes_at_their_own_times(home: Home, tmp_path: Path) -> None:

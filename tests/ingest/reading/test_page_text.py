@@ -15,7 +15,7 @@ from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading.backlog import Backlog
 from ingest.reading.incremental import IncrementalReader
-from ingest.reading.page_text import PageProof, ink_of
+from ingest.reading.page_text import Told, ink_of
 from ingest.reading.reader import ReaderLoop
 from ingest.worker.storing import store_entry
 from store.frames import frames
@@ -69,7 +69,7 @@ def told(words: list[PageWord], *parts: Area) -> PageText:
 
 
 def proved(pages: PageText, image: Image.Image, engine: OcrEngine) -> list[OcrWord]:
-    return PageProof([pages], image, engine).words(ink_of(image), np.ones((600, 900), np.bool_))
+    return Told([pages], image, engine).words(ink_of(image), np.ones((600, 900), np.bool_))
 
 
 def texts(words: list[OcrWord]) -> list[str]:
@@ -140,9 +140,9 @@ def test_what_was_read_before_it_was_told_is_told_from_then_on(engine: OcrEngine
     words = page()
     image, reader = shown(words), IncrementalReader(engine)
     reader.read("DP-1", image)
-    told_lines = reader.read("DP-1", image, told=PageProof([told(words)], image, engine))
+    told_lines = reader.read("DP-1", image, told=Told([told(words)], image, engine))
     assert [line.text for line in told_lines] == ["https://harbour.example", *LINES]
-    later = reader.read("DP-1", image, told=PageProof([told(words)], image, engine))
+    later = reader.read("DP-1", image, told=Told([told(words)], image, engine))
     for lines in (told_lines, later):
         assert [{w.source for w in line.words} for line in lines[1:]] == [{"browser"}] * len(LINES)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import sys
-from contextlib import nullcontext
 from unittest.mock import Mock
 
 import pytest
@@ -13,8 +12,8 @@ from click.testing import CliRunner
 from engines.embeddings.protocol import EmbedderUnavailable, EmbeddingError
 from ingest import __main__ as program
 from ingest.core.home import Home
+from ingest.core.progress import Bar
 from ingest.reading import reindex
-from ingest.reading.reindex import Indexed
 from store.chats import conversations
 from store.embeddings import vectors
 from store.embeddings.knn import RetrievalQuery
@@ -37,7 +36,7 @@ def test_words_are_found_again_after_their_index_was_lost(home: Home) -> None:
     with home.database.write() as connection:
         connection.execute("insert into frames_fts (frames_fts) values ('delete-all')")
     assert [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
-    assert reindex.text(home) == Indexed(frames=2, documents=0)
+    assert reindex.text(home) == {"index_rows": 2, "indexed_documents": 0}
     assert not [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
     assert [hit.frame_id for hit in search.search(home.database, "login", Filters(0)).hits] == [frame_id]
 
@@ -47,7 +46,7 @@ def test_words_of_memory_are_found_again_after_their_index_was_lost(home: Home) 
     with home.database.write() as connection:
         connection.execute("insert into memory_fts (memory_fts) values ('delete-all')")
     assert [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
-    assert reindex.text(home).documents == 2
+    assert reindex.text(home)["indexed_documents"] == 2
     assert not [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
     page = memory.search_memory(home.database, RetrievalQuery("login"), now_ms=NOON_MS)
     assert [entry.title for entry in page.entries] == ["The login system"]
@@ -69,18 +68,18 @@ def test_index_of_words_that_was_stopped_goes_on_where_it_was(
     monkeypatch.setattr(text_index.rebuild_some, "__defaults__", (6,))
     steps = []
 
-    def stop(left: int) -> None:
-        steps.append(left)
+    def stop(bar: Bar, done: int, length: int) -> None:
+        steps.append(length - done)
         if len(steps) == 2:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(reindex, "_bar", lambda total, label: nullcontext(stop))
+        patched.setattr(Bar, "reach", stop)
         reindex.text(home)
     assert steps == [14, 8]
     found = search.search(home.database, "shared", Filters(0), order="oldest").hits
     assert [hit.frame_id for hit in found] == ids
-    assert reindex.text(home).frames == 8
+    assert reindex.text(home)["index_rows"] == 8
     assert not [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
     found = search.search(home.database, "shared", Filters(0), order="oldest").hits
     assert [hit.frame_id for hit in found] == ids
@@ -90,11 +89,11 @@ def test_only_what_lacks_vectors_is_embedded(home: Home) -> None:
     put(home, *(f"text of number{n} here" for n in range(20)))
     embedder = FakeEmbedder()
     found = reindex.meaning(home, lambda: embedder, everything=False)
-    assert (found.embedded, found.waiting) == (20, 0)
+    assert (found["embedded"], found["waiting"]) == (20, 0)
     again = FakeEmbedder()
-    assert reindex.meaning(home, lambda: again, everything=False).embedded == 0
+    assert reindex.meaning(home, lambda: again, everything=False)["embedded"] == 0
     assert again.calls == []
-    assert reindex.meaning(home, FakeEmbedder, everything=True).embedded == 20
+    assert reindex.meaning(home, FakeEmbedder, everything=True)["embedded"] == 20
 
 
 def test_run_that_was_stopped_goes_on_where_it_was(home: Home) -> None:
