@@ -89,7 +89,7 @@ def _fill(database: Database, rng: random.Random) -> None:
         for number in range(FRAMES):
             at_ms = START_MS + number * STEP_MS
             lines[rng.randrange(_LINES)] = _line(rng, vocabulary)
-            text, layout = _encoded(lines) if number % 20 == 0 else ("\n".join(lines), b"")
+            text, layout = _encoded(lines)
             app = _APPS[number // 60 % len(_APPS)]
             connection.execute(
                 """
@@ -108,7 +108,7 @@ def _fill(database: Database, rng: random.Random) -> None:
                     read_ms, is_current)
                 values (?, 'bench', 'eng', ?, ?, 150, 1, ?, 1)
                 """,
-                (at_ms * 1024, text, layout or b"\x01" * 1_000, at_ms),
+                (at_ms * 1024, text, layout, at_ms),
             )
             if number % 10 == 0:
                 connection.execute(
