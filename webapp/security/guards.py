@@ -223,7 +223,8 @@ def _wrong_key() -> Problem:
 
 def _record(response: Response) -> Response:
     """Note what a token for one purpose was used for, before the answer leaves: as at the other doors
-    (`assistant.read_api.calls`) nothing is told without a row of it.
+    (`assistant.read_api.calls`) nothing is told without a row of it. What was taken in stays taken in: a
+    refusal would let it be sent again.
     """
     key: AccessKey | None = g.get("key")
     # A host speaks all the time: its row (`store.sources.hosts`) tells when, and those of others stay.
@@ -236,10 +237,11 @@ def _record(response: Response) -> Response:
     try:
         with own.database.write() as connection:
             access_log.record(connection, use)
-    except StoreError as error:
-        return problem_response(problem_of(error))
-    except OSError as error:  # no room for a row
-        return of_system(error)
+    except (StoreError, OSError) as error:
+        if request.method not in _SAFE_METHODS and outcome == "answered":
+            log.warning("what a token was used for cannot be written: %s", error)
+        else:  # an OSError is no room for a row
+            return problem_response(problem_of(error)) if isinstance(error, StoreError) else of_system(error)
     return response
 
 

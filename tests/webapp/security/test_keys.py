@@ -14,6 +14,7 @@ from store.core.errors import StoreBusy
 from store.core.settings import Settings, WebSettings
 from store.egress import access_keys, access_log
 from tests.tables import for_each
+from tests.webapp.api.test_ingest import upload
 from tests.webapp.conftest import PORT, Actor, Clock, browser_of, csrf_of, make_token
 from webapp import create_app
 from webapp.core.services import Services
@@ -180,6 +181,16 @@ def test_nothing_is_told_to_a_token_without_a_row(
         answer = actor.get(STATS)
     assert (answer.status_code, answer.get_json()["code"]) == (503, code)
     assert "frames" not in answer.text and answer.headers["Cache-Control"] == "private, no-store"
+
+
+def test_what_was_taken_in_is_not_refused_for_want_of_a_row(
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else whoever sent it would send it again."""
+    actor = Actor(app.test_client(), {"Authorization": f"Bearer {make_token(database, 'ingest')}"})
+    monkeypatch.setattr(access_log, "record", Mock(side_effect=StoreBusy("busy")))
+    answer = upload(actor)
+    assert answer.status_code < 300, answer.text
 
 
 def test_a_token_is_made_on_the_page_shown_once_and_revoked(
