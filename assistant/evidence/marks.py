@@ -3,7 +3,8 @@
 ============ ===============================================================================
 cited        the sentence cites frames; its words that stand there are its `on_frame`
 not_on_frame a quote given for it, or a quotation, figure, date, time, address or name in it, stands
-             on none of the frames it cites: `missing`
+             on none of the frames it cites: `missing`; a figure that follows from quoted ones is neither
+             underlined nor missing
 no_source    it cites nothing, or frames without text, and tells more than their titles; `missing` are its
              quotations, figures, dates, addresses and names
 seen         the same words, where the model was shown the picture of a cited frame: it may see what was not
@@ -24,6 +25,7 @@ from types import MappingProxyType
 from assistant.core.records import Claim, ClaimState, EvidenceItem, OnFrame
 from assistant.core.strings import own_sentences
 from assistant.evidence.particulars import Particular, Screen, is_in_signs, particulars, pieces_of
+from assistant.language.shown_values import Shown
 from assistant.language.small_words import language_of
 from assistant.language.statements import CITATION, Statement, plain, split_statements
 from assistant.language.values import without
@@ -75,14 +77,15 @@ def check(
         shown = {n: screens[n] for n in cited if n in screens}
         in_pictures = tuple(n for n in cited if n in seen)
         wrong = wrong_in.get(at, [])
-        absent = _missing(said, found, shown.values(), given, language) if shown else []
+        right = right_in.get(at, ())
+        absent = _missing(said, found, shown.values(), right, given, language) if shown else []
         state, missing = _cited_state(absent, wrong, in_pictures), [*wrong, *(each.text for each in absent)]
         if not cited:
             beside = [screens[n] for n in on_line[answer_md.rfind("\n", 0, statement.start)] if n in screens]
             state, missing = _uncited(said, found, given, beside)
         elif shown and not (wrong or in_pictures) and all(screen.is_blank for screen in shown.values()):
             state, missing = _of_titles(said, found, given, shown.values())
-        place, right = (statement.start, statement.end), right_in.get(at, ())
+        place = statement.start, statement.end
         on_frame = () if missing else tuple(_underlined(said, statement.start, found, shown, right))
         claims.append(Claim(text, *place, cited, state, tuple(dict.fromkeys(missing)), on_frame, in_pictures))
     return tuple(claims)
@@ -173,10 +176,11 @@ def _missing(
     said: str,
     found: Sequence[Particular],
     shown: Collection[Screen],
+    quoted: Sequence[str],
     facts: MeasuredFacts,
     language: str,
 ) -> list[Particular]:
-    """What stands on no frame."""
+    """What stands on no frame, and follows from no figures of the quotes given for the sentence."""
     rest = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
     altered = [each for screen in shown for each in screen.altered_names(rest)]
     absent = [each for each in altered if not any(screen.has_text(each.text) for screen in shown)]
@@ -185,7 +189,7 @@ def _missing(
         if each.is_weak or any(screen.has(each) for screen in shown):
             continue
         if each.value:
-            follows = facts.tell(each.value, said)
+            follows = facts.tell(each.value, said) or Shown(quoted).gives(each.value)
         else:
             follows = may_differ and any(screen.writes_otherwise(each) for screen in shown)
         if not follows:

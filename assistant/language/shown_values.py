@@ -13,9 +13,11 @@ from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 from assistant.language.values import (
+    COUNTED,
     Day,
     Value,
     composed_clocks,
@@ -27,6 +29,8 @@ from assistant.language.values import (
 
 LONG_NUMBER = 6
 """Digits of a number that nobody counts by, and that is written in parts: of telephones and accounts."""
+MOST_ROUNDED = Decimal("0.05")  # of a figure that rounding may change
+MOST_RECKONED = 12  # figures of some quotes that are reckoned with
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _DAY_BEHIND = re.compile(r"[.,]?\s{1,2}(\d{1,2})(?![\d:/]|[.,]\d)")
 _DAY_BEFORE = re.compile(r"(?<![\d:/.,-])(\d{1,2})日?[\s(（]{0,2}\Z")
@@ -64,6 +68,18 @@ class Shown:
     def holds(self, value: Value) -> bool:
         """Whether one reading of a value is shown, or is of the moment, as people round it."""
         return self._is_of_moment(value) or self._reads(value, self._days)
+
+    def gives(self, value: Value) -> bool:
+        """Whether a figure follows from those shown: one of them rounded, two of them added, taken from each
+        other or multiplied, or the sum of all. Small ones would follow from too much.
+        """
+        shown = [number for number in self._numbers if number][:MOST_RECKONED]
+        said = {number for number in value.readings if value.kind == "number" and number > COUNTED}
+        if any(_is_rounded(number, each) for number in said for each in shown):
+            return True
+        pairs = combinations(shown, 2)
+        results = {result for a, b in pairs for result in (a + b, abs(a - b), a * b)} | {sum(shown)}
+        return not said.isdisjoint(results)
 
     def writes(self, value: Value) -> bool:
         """Whether a value surely stands here as itself: no number in words or of a date or clock time, which
@@ -165,6 +181,12 @@ class Shown:
                 days = set(_in_calendar(self._moment, value.readings, int(of_month[1])))
                 self._days |= days
                 self._sure_days |= days
+
+
+def _is_rounded(said: Decimal, shown: Decimal | int) -> bool:
+    """Whether a figure is another one with fewer digits, and near it."""
+    unit = Decimal(1).scaleb(int(said.normalize().as_tuple().exponent))
+    return shown % unit != 0 and abs(said - shown) <= min(unit / 2, said * MOST_ROUNDED)
 
 
 def _ordered(text: str, found: Iterable[Value]) -> Iterator[Value]:

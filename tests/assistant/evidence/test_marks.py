@@ -461,6 +461,32 @@ def test_what_is_said_otherwise_or_misread_stands(sentence: str, read: str, miss
 
 
 @for_each(
+    ("quote", "sentence", "missing"),
+    [
+        ("Rent 1,187.40 EUR", "The rent is about 1,190 EUR [1].", ()),
+        ("Rent 1,187.40 EUR", "The rent is about 1,200 EUR [1].", ()),
+        ("Rent 1,187.40 EUR", "The rent is about 1,300 EUR [1].", ("1,300",)),
+        ("Rent 1,240 EUR", "The rent is about 1,200 EUR [1].", ()),
+        ("Rent 1,240 EUR", "The rent is about 1,000 EUR [1].", ("1,000",)),
+        ("Rent 1,200 EUR", "The rent is 1,187 EUR [1].", ("1,187",)),
+        ("Rent 1,187 EUR, heating 96 EUR", "Both are 1,283 EUR [1].", ()),
+        ("Rent 1,187 EUR, heating 96 EUR", "The rent is 1,091 EUR more [1].", ()),
+        ("12 nights at 85 EUR", "Les nuits font 1 020 EUR [1].", ()),
+        ("Oil 40, wax 25, glue 18", "Together that is 83 [1].", ()),
+        ("Oil 4, wax 2", "Together that is 6 [1].", ("6",)),
+        ("", "Both are 1,283 EUR [1].", ("1,283",)),
+    ],
+)  # fmt: skip
+def test_a_figure_may_follow_from_those_quoted_for_its_sentence(
+    quote: str, sentence: str, missing: tuple[str, ...]
+) -> None:
+    screen = Screen(["Rent 1,187 EUR\nheating 96 EUR", quote])
+    (claim,) = marks.check(sentence, [1], {1: screen}, quoted={1: [quote]} if quote else {})
+    assert claim.missing == missing
+    assert not claim.on_frame
+
+
+@for_each(
     ("read", "state"),
     [
         ("Returned by K. Tanaka", "cited"),
