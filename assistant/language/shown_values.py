@@ -85,7 +85,7 @@ class Shown:
         """Whether a value surely stands here as itself: no number in words or of a date or clock time, which
         may count something else, none without its unit, and no day that may be another.
         """
-        if value.units:
+        if value.units and value.kind != "clock":
             return not value.quantities.isdisjoint(self._quantities)
         if value.kind in ("number", "spelled"):
             return value.kind == "number" and self._has_number(value)
@@ -110,7 +110,7 @@ class Shown:
         if value.kind == "date":
             return any(_same_day(said, shown) for shown in days for said in value.readings)
         if value.kind == "clock":
-            shown = value.readings & self._clocks
+            shown = value.readings & self._clocks or value.quantities & self._quantities
             return bool(shown) or not value.readings.isdisjoint(self._spoken_clocks)
         if value.kind == "weekday":
             return bool(value.readings & self._weekdays)
@@ -165,7 +165,8 @@ class Shown:
             self._parts |= {*runs, *(part for year, _, day in value.readings for part in (year, day) if part)}
         elif value.kind == "clock":
             self._clocks |= value.readings
-            if len(runs) > 2:  # or so long: "2 h 37 min 18 s"
+            self._quantities |= value.quantities
+            if len(runs) > 2 or value.units:  # or so long: "2 h 37 min 18 s"
                 self._parts |= set(runs)
             for hour, past in (divmod(clock, 60) for clock in value.readings):
                 self._parts |= {hour, hour % 12 or 12, hour + Decimal(past) / 100}

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import text_to_num
@@ -56,6 +57,7 @@ PERCENT = 100  # alone this number in words is mostly a part of another word: ``
 SPELLED_IN = ("en", "de", "fr", "es", "pt", "it", "nl", "da")  # languages whose numbers in words are known
 _HAN = "〇零一二三四五六七八九十百千万亿億两兩壹贰叁肆伍陆柒捌玖拾廿卅"
 WEEKDAY_ALONE = 0.7  # how much a weekday says of one of its days: there is one each week
+MAX_BETWEEN = 15  # signs between the hours and the minutes of a length: " Stunden und "
 MAX_UNIT = 4  # signs of a unit in Han or kana
 SHORT_MONTH = 3  # letters of a month's name that may be a word of another language: "sie", "out"
 SPACE = "[ \u00a0\u202f\u2009]"
@@ -82,6 +84,7 @@ _CLOCK = re.compile(
     rf"|(?<![\d.,:])(?P<bare>\d{{1,2}})\s?[hH](?![^\W\d_])"
     rf"|(?P<han>{_COUNT})\s?[点點时時시](?![间間])(?:(?P<half>半)|(?:\s(?=\d{{1,2}}분))?(?P<past>\d{{1,2}}|[{_HAN}]{{2,3}}|{_COUNT}(?=[分분]))[分분]?)?"
 )
+_WHOLE = re.compile(r"(?<![\d.,:])\d{1,2}(?![\d.,:])")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPELLED_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’.-](?=[^\W\d_])[^\W\d_]+)*")
@@ -110,7 +113,7 @@ class Value:
     kind: Kind
     readings: frozenset[Any]
     units: frozenset[Unit] = frozenset()
-    """Of a number; none where nothing behind it is surely one."""
+    """Of a number, and of a length in hours and minutes; none where nothing behind it is surely one."""
 
     @property
     def quantities(self) -> frozenset[tuple[str, Decimal]]:
@@ -127,7 +130,7 @@ def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Val
     flat = flattened(text)
     taken = bytearray(len(flat))
     found: list[Value] = []
-    for finder in (_dates, _named_days, composed_clocks, _clocks, _numbers, _spelled):
+    for finder in (_dates, _named_days, composed_clocks, _lengths, _clocks, _numbers, _spelled):
         is_composed = finder is composed_clocks
         free = without(flat, [(value.start, value.end) for value in found]) if is_composed else flat
         for value in finder(free, is_read, language):
@@ -270,6 +273,24 @@ def _clocks(text: str, is_read: bool, language: str) -> Iterator[Value]:
             if told["s"] and not hour:  # or minutes and seconds, of a recording
                 readings |= {past * 60 + int(told["s"])}
             yield Value(found.start(), found.end(), "clock", readings)
+
+
+_IN_MINUTES = frozenset([Unit("duration", "minute", Decimal(1))])
+
+
+def _lengths(text: str, is_read: bool, language: str) -> Iterator[Value]:
+    """``10 Stunden 26 Minuten``, ``1 hour and 20 minutes``: a clock shows them as 10:26 and 1:20."""
+    for hours, minutes in pairwise(_WHOLE.finditer(text)):
+        between = text[hours.end() : minutes.start()]
+        if len(between) > MAX_BETWEEN or int(hours[0]) > 24 or int(minutes[0]) > 59:
+            continue
+        if _is_in(text, hours.end(), language, "hour") and _is_in(text, minutes.end(), language, "minute"):
+            told = frozenset([int(hours[0]) * 60 + int(minutes[0])])
+            yield Value(hours.start(), minutes.end(), "clock", told, _IN_MINUTES)
+
+
+def _is_in(text: str, end: int, language: str, base: str) -> bool:
+    return any(unit.base == base and unit.size == 1 for unit in _units(text, end, language))
 
 
 def _of_dial(minutes: int, *, is_open: bool) -> frozenset[int]:

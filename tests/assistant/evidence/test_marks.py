@@ -242,6 +242,11 @@ def test_a_german_name_is_what_is_no_noun(sentence: str, missing: tuple[str, ...
         ("12:00", "正午", True),
         ("12.000 €", "12 mille", True),
         ("午後2時半, 16:05", "14時30分", True),
+        ("Flugzeit 10:26", "10 Stunden und 26 Minuten", True),
+        ("Flugzeit 10:26", "10 Stunden 36 Minuten", False),
+        ("1 hr 20 min", "80 minutes", True),
+        ("Dauer 80 Min.", "1 Stunde 20 Minuten", True),
+        ("3小时20分钟", "3:20", True),
     ],
 )
 def test_values_are_compared_however_they_are_written(read: str, said: str, holds: bool) -> None:
