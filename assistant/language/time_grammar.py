@@ -370,7 +370,7 @@ def _open(mode: Mode) -> Build:
 def _from(used: list[Piece]) -> Piece | list[Piece]:
     """ "from 2pm" runs to the end of its day, "from Monday on" up to now; "from Monday" is that day."""
     point, is_since = used[1].value, used[0].value == "since"
-    if point.clock and not (is_since and len(used) > 2):
+    if point.clock:
         return _spans("from", used, point)
     if is_since or len(used) > 2:
         return _spans("since", used, point)
@@ -460,7 +460,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?|D M|M[gfF,]{0,2}D", _written),
     _rule(
-        "[lcN] M|M L|(?<=[ij])[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DWU])[gfF]{1,3}M|[MD] [T&] [MD]",
+        "[lcN] M|M L|(?<=[ij@])[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DWU])[gfF]{1,3}M|[MD] [T&] [MD]",
         _month,
     ),
     _rule("(?<=[iS])f{0,4}y", lambda used: _day(used, year=used[0].value)),
@@ -488,7 +488,9 @@ _RULES: tuple[Rule, ...] = (
         "P(?= [&-] [qK])",  # "midi et demi"
         lambda used: _clock(12, 0, used) if used[0].value.part == PARTS["noon"] else None,
     ),
-    _rule("-n?[Ku]nk", _minutes_beside),
+    _rule("-n?[Ku]nk|(?<![nkC])-K n", _minutes_beside),
+    # "all'una", "à uma": not "at a"
+    _rule("(?<=@)1(?=[;z,]?$|_[DP])", lambda used: _clock(1, 0, used)),
     _rule(
         "nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k",
         _minutes_behind,
@@ -505,7 +507,7 @@ _RULES: tuple[Rule, ...] = (
         f"{_ENDS}(?! ?[xX])|(?<=[DPR,])[fij]{{0,4}}{_ENDS}|{_ENDS}(?=_[DPR])"
         "|(?<=[DPR])_[nCPµ] T [nCPµ]( & [nCPµ] T [nCPµ])?(?! ?[UMmd])|(?<![xX])[nCµ] T [nCPµ](?=_[DPR])"
         "|n T C|[CP] T n(?! ?[UMmdxX])|C & n(?! ?[xXUMmdkT])"
-        "|(?<=@)f{0,4}n(?! ?[UMmdpT])|n(?=if?P|R|=)|([~<>S]|(?<![nC])T) n(?! ?[xXUMmdk])",
+        "|(?<=@)f{0,4}n(?! ?[UMmdpT])|F n(?=_I)|n(?=if?P|R|=)|([~<>S]|(?<![nC])T) n(?! ?[xXUMmdk])",
         _bare_clocks,
         whole=True,
     ),

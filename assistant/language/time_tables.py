@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import tomllib
 import unicodedata
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ from assistant.language.time_said import PARTS, Clock, Date, Point
 LATIN, HAN = ("en", "de", "fr", "es"), ("ko", "zh", "ja")
 CAPITAL_NAMES = ("en", "de")  # where names of days and months are written with a capital
 _VARIANTS = str.maketrans(
-    "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎–—‐−’łøđı",
-    "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'lodi",
+    "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎–—‐−’łøđıё",
+    "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'lodiе",
 )
 """Other forms of the characters of the table, as it writes them, of dashes and apostrophes, and of letters
 that Unicode does not take apart, as people type them without their mark.
@@ -46,9 +47,8 @@ def latin(language: str) -> dict[str, Entry]:
     for name, (kind, number, is_short) in names.items():
         if kind == "W" and not is_short:
             entries[f"los {name}" if language == "es" else f"{name}s"] = "%", number, False
-        if kind == "W" and language == "de":  # Montagabend
-            day = Point(Date(weekday=number))
-            entries |= {name + word: ("R", day.merged(part), False) for word, part in parts}
+        if kind == "W" and language == "de":
+            entries |= _evenings(name, number, parts)
     if language == "en":
         entries |= {f"{word}s": ("%", None, False) for word, _ in parts}
     numbers = [(word, value) for word, (kind, value, _) in table.items() if kind == "n"]
@@ -59,6 +59,12 @@ def latin(language: str) -> dict[str, Entry]:
                     entries[form.format(unit=unit, ten=ten, stem=ten[:-1])] = "n", value + count, False
     whole = {name: entry for name, entry in names.items() if not entry[2]}
     return names | others(language) | whole | entries | table
+
+
+def _evenings(name: str, weekday: int, parts: Iterable[tuple[str, Point]]) -> dict[str, Entry]:
+    """Parts of a day of the week in one word: ``Montagabend``, ``maandagavond``."""
+    day = Point(Date(weekday=weekday))
+    return {name + word: ("R", day.merged(part), False) for word, part in parts}
 
 
 @cache
@@ -90,6 +96,10 @@ def from_cldr(language: str) -> dict[str, Entry]:
             entries |= {name: ("P", Point(part=of_day[name]), False) for name in of_day.keys() - ago.keys()}
             midnight = ("C", Point(clock=Clock(0, is_midnight=True)), False)
             entries |= {name: midnight for name, period in named.items() if period == "midnight"}
+    if language == "nl":
+        parts = [(word, point) for word, (kind, point, _) in entries.items() if kind == "P"]
+        for number, name in locale.days["stand-alone"]["wide"].items():
+            entries |= _evenings(folded(name), number, parts)
     # As they are said, which may be another case than the name: "в эту среду" beside "среда".
     for number, field in enumerate(_WEEKDAYS):
         name, said = folded(locale.days["stand-alone"]["wide"][number]), _relative()[language][field]["0"]
@@ -190,7 +200,7 @@ def _value(kind: str, written: str) -> Any:
             return Point(part=PARTS[written])
         case "C":
             return Point(clock=Clock(int(written), is_midnight=True))
-        case "n" | "5" | "o" | "W" | "K" | "l" | "L":
+        case "n" | "5" | "o" | "W" | "M" | "K" | "l" | "L":
             return int(written or 1)
         case "q":
             return float(written)

@@ -343,6 +343,17 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
         ("What did I edit yesterday between half one and ten to three?", "19T13:30", "19T14:50"),
         ("Qu'ai-je lu hier de cinq heures moins le quart à six heures et demie ?", "19T16:45", "19T18:30"),
         ("昨日の十時十分に何を読んだ？", "19T10:05", "19T10:15"),
+        ("Chi ha scritto ieri all'una?", "19T12:55", "19T13:05"),
+        ("Cosa ho letto ieri nel tardo pomeriggio?", "19T15:00", "19T18:00"),
+        ("Cosa ho letto martedì dalle 14 in poi?", "17T14:00", "18T00:00"),
+        ("O que li na terça de manhã?", "17T06:00", "17T12:00"),
+        ("O que li ontem por volta das dez?", "19T09:30", "19T10:30"),
+        ("Wat las ik maandagavond na achten?", "16T20:00", "17T00:00"),
+        ("Vad läste jag i går halv fyra?", "19T15:25", "19T15:35"),
+        ("Что я читал вчера в половине четвёртого?", "19T15:25", "19T15:35"),
+        ("Kto dzwonił wczoraj za kwadrans piąta?", "19T16:40", "19T16:50"),
+        ("Co czytałem w poniedziałek od rana do trzeciej?", "16T06:00", "16T15:00"),
+        ("어제 오후 세 시 반에 뭐 했어?", "19T15:25", "19T15:35"),
     ],
 )
 def test_times_of_day_are_told_as_people_say_them(question: str, start: str, end: str) -> None:
