@@ -18,6 +18,8 @@ from store.core import times
 
 AROUND_MIN = 30
 _UNIT_MS = {"second": 1_000, "minute": 60_000, "quarter_hour": 900_000, "hour": 3_600_000}
+_THIRDS = {"early": (1, 10), "mid": (11, 20), "late": (21, 31)}
+"""Days of a month's parts, as 上旬, 中旬 and 下旬 have them."""
 _UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14}
 _UNIT_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _MAX_ELAPSED_MS = 3_660 * 86_400_000
@@ -270,6 +272,9 @@ def _of_month(said: Date, year: int, month: int) -> Days | None:
         days = range(1 + (said.weekday - first.weekday()) % 7, length + 1, 7)
         day = next(iter(days[said.nth - (said.nth > 0) :]), 0)
     elif said.day is None:
+        if said.size in _THIRDS:
+            opens, closes = _THIRDS[said.size]
+            return Days(date(year, month, opens), date(year, month, min(closes, length)))
         if said.size == "quarter":
             first = date(year, month - (month - 1) % 3, 1)
             month = first.month + 2

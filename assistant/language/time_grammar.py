@@ -236,6 +236,18 @@ def _of(used: list[Piece]) -> Piece | None:
     return None if is_from else merged([used[0], used[2]])
 
 
+def _third(used: list[Piece]) -> Piece | None:
+    """ "early March", "Ende letzten Monats": ten days of a month, and what is left of it at its end."""
+    said, third = _value(used, "D").date, _value(used, "8r").rpartition("/")[2]
+    is_month = (said.month is not None or said.months is not None) and said.day is said.weekday is said.size
+    return _made("D", Point(replace(said, size=third)), used) if is_month and _is_named(used) else None
+
+
+def _is_named(used: list[Piece]) -> bool:
+    """Whether a stretch stands behind the word for its end: not "when did it end today"."""
+    return not str(_value(used, "8")).startswith("of") or _has(used, "gF")
+
+
 def _unit_of(used: list[Piece]) -> Piece | None:
     """ "the week of the 5th", "le mois d'octobre"."""
     unit, said = _value(used, "U"), _value(used, "D").date
@@ -454,13 +466,14 @@ _RULES: tuple[Rule, ...] = (
     # written dates
     _rule("nm(?=z)|ns", lambda used: _day(used, month=used[0].value)),
     _rule("nm", lambda used: _made("M", used[0].value, used)),
-    _rule("M[h%]|[3rh]T?M|a", _no_range),
+    _rule("M[h%]|[3h]T?M|a", _no_range),
     _rule("(?<=z)nd", lambda used: _day(used, day=used[0].value)),
     _rule("nd(?!m)", lambda used: _made("o", used[0].value, used)),
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?|D M|M[gfF,]{0,2}D", _written),
     _rule(
-        "[lcN] M|M L|(?<=[ij@])[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DWU])[gfF]{1,3}M|[MD] [T&] [MD]",
+        "[lcN] M|M L|(?<=[ij@])[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DWU])[gfF]{1,3}M"
+        "|(?<=[8r])M|(?<=8[gF])M|(?<=8[gF]f)M|M(?=g?8)|[MD] [T&] [MD]",
         _month,
     ),
     _rule("(?<=[iS])f{0,4}y", lambda used: _day(used, year=used[0].value)),
@@ -480,6 +493,8 @@ _RULES: tuple[Rule, ...] = (
     _rule("U[gF] D|DU", _unit_of),
     _rule("(?<![nxX])U[xX]?", _weekend),
     _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),
+    _rule("[8r][gfF]{0,3}D|Dg?8", _third, whole=True),
+    _rule("8[gfF]{0,3}[DPCRUW]", lambda used: _no_range(used) if _is_named(used) else None, whole=True),
     # clock times
     _rule("(?<=[@FBS<>~DPRW])f{0,2}4|(?<![n4]T)(?<=T)4|(?<=C&)4|(?<=C[T&])[fijg@]?4", _digits),
     _rule("@µ(?=_[DPRW])|(?<=[DPRW])[fij,@]{1,4}µ|[µC] k", _digits),

@@ -69,7 +69,8 @@ class Date:
     """What is said of a day, week, month or year; None where nothing is said.
 
     `days`, `weeks`, `months` and `years` count back from today. `nth` is the number of a weekday in its
-    month; `size` makes of the day the week, weekend or quarter that holds it.
+    month; `size` makes of the day the week, weekend or quarter that holds it, and of a month its early, mid
+    or late part.
     """
 
     days: int | None = None

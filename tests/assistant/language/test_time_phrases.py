@@ -463,3 +463,32 @@ def test_a_time_to_come_is_the_next_that_its_words_name() -> None:
         found = in_message(said, to_come)
         assert isinstance(found, Found), said
         assert times.to_local(found.start_ms, SHANGHAI.zone).date().isoformat() == day, said
+
+
+@for_each(
+    ("phrase", "start", "end"),
+    [
+        ("What did I read in early October?", "10-01", "10-11"),
+        ("What did I read at the end of October?", "10-21", "11-01"),
+        ("Was habe ich Mitte Oktober gelesen?", "10-11", "10-21"),
+        ("Was habe ich Ende letzten Monats gelesen?", "10-21", "11-01"),
+        ("Qu'ai-je lu fin octobre ?", "10-21", "11-01"),
+        ("¿Qué leí a mediados de octubre?", "10-11", "10-21"),
+        ("10月上旬我看了什么？", "10-01", "10-11"),
+        ("10月の下旬に何を読んだ？", "10-21", "11-01"),
+        ("When did October end for me?", "10-01", "11-01"),
+    ],
+)
+def test_a_month_has_an_early_a_mid_and_a_late_part(phrase: str, start: str, end: str) -> None:
+    found = in_message(phrase, SHANGHAI)
+    assert isinstance(found, Found)
+    assert [ms(f"2026-{each}T00:00+08:00") for each in (start, end)] == [found.start_ms, found.end_ms]
+
+
+@for_each(
+    "phrase", ["at the beginning of last week", "at the end of the 5th", "Anfang der Woche", "end of the day"]
+)
+def test_parts_of_what_has_none_are_said_to_be_unread(phrase: str) -> None:
+    found = in_message(f"what did I do {phrase}", SHANGHAI)
+    assert isinstance(found, Refusal)
+    assert found.problem == "unread"
