@@ -87,7 +87,7 @@ def units(language: str = "") -> dict[str, frozenset[Unit]]:
     """Units by what stands for them behind a number, in one word: cm, Zentimeter, 厘米; likewise."""
     found: dict[str, set[Unit]] = {}
     for locale in _locales(language):
-        for name, widths in localedata.load(str(locale))["unit_patterns"].items():
+        for name, widths in locale._data["unit_patterns"].items():
             for pattern in (each for patterns in widths.values() for each in patterns.values()):
                 if isinstance(pattern, str) and pattern.startswith("{0}"):
                     found.setdefault(key(pattern.removeprefix("{0}")), set()).add(_unit(name))

@@ -470,7 +470,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=z)nd", lambda used: _day(used, day=used[0].value)),
     _rule("nd(?!m)", lambda used: _made("o", used[0].value, used)),
     _rule("yY", lambda used: _day(used, year=used[0].value)),
-    _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?|D M|M[gfF,]{0,2}D", _written),
+    _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gfF]{0,4}M(_y)?|M y|y M o?|D M|M[gfF,]{0,2}D", _written),
     _rule(
         "[lcN] M|M L|(?<=[ij@])[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DWU])[gfF]{1,3}M"
         "|(?<=[8r])M|(?<=8[gF])M|(?<=8[gF]f)M|M(?=g?8)|[MD] [T&] [MD]",
@@ -514,7 +514,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
     _rule("(?<=[DPR])[@ij]?n T n( k)?|(?<![xXFgBn])n T n( k)?(?=_[DPR])", _not_past_midnight),
     # half nine is half past nine, halb neun half an hour before it, dreiviertel neun a quarter
-    _rule("q n(?! ?[UkMmdu])", lambda used: _clock(used[1].value, round(60 * used[0].value), used)),
+    _rule("qf{0,2}n(?! ?[UkMmdu])", lambda used: _clock(used[1].value, round(60 * used[0].value), used)),
     _rule("B [nC] & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
     _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
     _rule("[nC] & 1?[qK]|[nC] - 1?[nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from assistant.language import small_words
@@ -24,6 +24,7 @@ from assistant.language.time_tables import (
     folded,
     from_cldr,
     han,
+    languages_by_month,
     languages_by_word,
     latin,
     others,
@@ -89,6 +90,8 @@ _TELLING_TIME = frozenset("DRtWMCUk!")
 _WORDS = re.compile(rf"[^\W\d_{_HAN_RUN}]+(?:-[^\W\d_{_HAN_RUN}]+)*")
 _ENDING = re.compile(r"(?<=\d)[a-z]{2}(?![a-z])")
 """Of a number, as in "1er", which is no word of German for it."""
+_DATED = re.compile(r"(?<!\d)\d{1,2}\.?\s(?:[^\W\d_]{1,3}\s)?([^\W\d_]{3,})")
+"""A word behind a number, as a month is."""
 _LAST_HOUR = (Span("rolling", amount=1, unit="hour"),)
 
 
@@ -280,15 +283,24 @@ def _language_of(text: str) -> str:
     words = {*_WORDS.findall(head), *re.findall(r"[a-z]+(?:['-][a-z]+)+|[a-z]+'?", head)}
     words = {word for word in words if len(word) > 1}
     told = small_words.languages_of(head)
-    others = {language for word in words for language in languages_by_word().get(word, ())}
+    dated = {language for name in _DATED.findall(head) for language in languages_by_month().get(name, ())}
+    others = {language for word in words for language in languages_by_word().get(word, ())} | dated
     counted = {of: _told(words, of) for of in (*LATIN, *sorted(others.union(told)))}
     best = max(LATIN, key=lambda of: sum(counted[of]))
-    # A name may be a day somewhere ("Anna" is Friday in Turkmen): a small word has to stand beside it.
+    # A name may be a day somewhere ("Anna" is Friday in Turkmen): a small word or another word of time has
+    # to stand beside it, or it is in a date, or in an expression of several words that is all the text.
     is_named = bool(_HAN.search(head) or _LETTER.search(head))
+    is_whole = partial(_is_expression, head.strip())
     likely = [
-        of for of, (times, small) in counted.items() if times >= counted[best][0] and (small or not is_named)
+        of
+        for of, (times, small) in counted.items()
+        if times >= counted[best][0] and (small or times > 1 or not is_named or of in dated or is_whole(of))
     ]
     return max([best, *likely], key=lambda of: (sum(counted[of]), counted[of][0], of == best, of in told))
+
+
+def _is_expression(text: str, language: str) -> bool:
+    return " " in text and text in _words_of(language)
 
 
 def _told(words: set[str], language: str) -> tuple[int, int]:

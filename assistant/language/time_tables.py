@@ -150,6 +150,16 @@ def languages_by_word() -> dict[str, frozenset[str]]:
 
 
 @cache
+def languages_by_month() -> dict[str, frozenset[str]]:
+    """The other languages by the names of their months, as they stand in dates."""
+    found: dict[str, set[str]] = {}
+    for language in _relative():
+        for name in Locale(language).months["format"]["wide"].values():
+            found.setdefault(folded(name), set()).add(language)
+    return {name: frozenset(languages) for name, languages in found.items()}
+
+
+@cache
 def _relative() -> dict[str, dict[str, dict[str, str]]]:
     """By language and field ("day", "mon"): phrases by how many of it they lie back."""
     found: dict[str, dict[str, dict[str, str]]] = json.loads(

@@ -99,6 +99,7 @@ _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])(?:[{_HAN}]{{2,12}}|(?<=分之)[{_HAN}])(?![{_HAN}])")
 _HAN_TAIL = re.compile(r" ?(?:[百千万萬亿億](?:\d,\d{3}(?!\d)|\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")  # "the 23rd" is no 23 rods
 _LONG = re.compile(r"\d{3}|[:.]\d")
 
 
@@ -382,7 +383,7 @@ def _counted(text: str, found: re.Match[str], language: str) -> Value:
 
 def _units(text: str, end: int, language: str) -> frozenset[Unit]:
     """The units that the word behind a figure may be; one in Han or kana is what these begin with."""
-    word = _POWER.match(text, end)
+    word = None if _ORDINAL.match(text, end) else _POWER.match(text, end)
     signs = cldr.key(word[1]) if word else ""
     lengths = range(min(len(signs), MAX_UNIT), 0, -1) if signs > "\u2e80" else (len(signs),)
     return next((of for n in lengths if (of := cldr.units(language).get(signs[:n]))), frozenset())

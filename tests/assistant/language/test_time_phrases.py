@@ -354,6 +354,9 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
         ("Kto dzwonił wczoraj za kwadrans piąta?", "19T16:40", "19T16:50"),
         ("Co czytałem w poniedziałek od rana do trzeciej?", "16T06:00", "16T15:00"),
         ("어제 오후 세 시 반에 뭐 했어?", "19T15:25", "19T15:35"),
+        ("Cosa ho letto ieri dalle 9 e mezza alle 11 e un quarto?", "19T09:30", "19T11:15"),
+        ("Vem ringde i torsdags kväll?", "19T18:00", "20T00:00"),
+        ("Salı sabahı ne okudum?", "17T06:00", "17T12:00"),
     ],
 )
 def test_times_of_day_are_told_as_people_say_them(question: str, start: str, end: str) -> None:
@@ -492,3 +495,13 @@ def test_parts_of_what_has_none_are_said_to_be_unread(phrase: str) -> None:
     found = in_message(f"what did I do {phrase}", SHANGHAI)
     assert isinstance(found, Refusal)
     assert found.problem == "unread"
+
+
+@for_each(
+    ("phrase", "day"),
+    [("8 ноября", 8), ("15 de novembro", 15), ("5 novembre", 5), ("12. marraskuuta", 12)],
+)
+def test_a_date_is_known_by_its_month_alone(phrase: str, day: int) -> None:
+    found = in_field(phrase, SHANGHAI)
+    assert isinstance(found, Found)
+    assert found.start_ms == ms(f"2026-11-{day:02}T00:00:00+08:00")
