@@ -2,7 +2,8 @@
 
 Those of seven languages stand in ``time_words.toml``. Names of months and weekdays come from CLDR, and so do
 the few words of other languages: days, weeks, months and years relative to today stand in
-``relative_times.json``, from its package of dates (npm: cldr-dates-modern 45), and the numbers up to twelve
+``relative_times.json``, from its package of dates (npm: cldr-dates-modern 45), the months by which a date tells
+its language in ``month_names.json``, and the numbers up to twelve
 from that of spelled numbers (npm: cldr-rbnf 48.2). A kind is one letter, so that
 the rules of `time_grammar` can be patterns over letters.
 """
@@ -152,9 +153,11 @@ def languages_by_word() -> dict[str, frozenset[str]]:
 @cache
 def languages_by_month() -> dict[str, frozenset[str]]:
     """The other languages by the names of their months, as they stand in dates."""
+    # From a file of their own: to look them up in Babel would load and keep 66 MB.
+    names = json.loads(Path(__file__).with_name("month_names.json").read_text("utf-8"))
     found: dict[str, set[str]] = {}
-    for language in _relative():
-        for name in Locale(language).months["format"]["wide"].values():
+    for language, of_language in names.items():
+        for name in of_language:
             found.setdefault(folded(name), set()).add(language)
     return {name: frozenset(languages) for name, languages in found.items()}
 
