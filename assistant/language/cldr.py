@@ -1,23 +1,28 @@
 """Names of months, weekdays and halves of the day in every official language, from CLDR; Han numerals.
 
 A word may mean different months in two languages, so each has all its readings: who compares never has to
-know which language it is. Read once, in half a second, when the first answer is checked.
+know which language it is. Those of all languages stand in ``cldr_tables.json``, which
+``python -m tests.assistant.language.cldr_tables`` makes of what Babel has: read from there they take a
+hundredth of the time and of the memory (Babel keeps 110 MB). Those of one language are Babel's.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from babel import Locale, localedata
 from babel.core import get_global
 from babel.dates import format_date, format_skeleton
 
+TABLES = Path(__file__).with_name("cldr_tables.json")
 MIN_LETTERS = 3  # of a name in an alphabet: shorter ones are words of other languages
 SHORT_WEEKDAY = 4  # letters of a weekday's name that are too few to be told from names and words in prose
 MIN_PERCENT = 5
@@ -34,44 +39,44 @@ def months(language: str = "") -> dict[str, frozenset[int]]:
     """Months (1..12) by their names, wide and abbreviated, in lower case without a full stop; in one language
     or in all.
     """
-    return _named("months", language=language)
+    return _sets(named(locales, "months") if (locales := _locale(language)) else _tables()["months"])
+
+
+@lru_cache(maxsize=1)
+def weekdays() -> dict[str, frozenset[int]]:
+    """Weekdays (Monday is 0) by their names, likewise."""
+    return _sets(_tables()["weekdays"])
 
 
 @lru_cache(maxsize=1)
 def short_weekdays() -> dict[str, frozenset[int]]:
     """Weekdays by names of two letters or one sign, as calendars have them: too short to be told in prose."""
-    named = _named("days", ("abbreviated", "short"), 2, 1).items()
-    short = {name: days for name, days in named if len(name) == 2 or name > "\u2e80"}
     # "sexta" is "sexta-feira", and elsewhere the sixth.
-    return short | {name.split("-")[0]: days for name, days in weekdays().items() if "-" in name}
+    parts = {name.split("-")[0]: days for name, days in weekdays().items() if "-" in name}
+    return _sets(_tables()["short_weekdays"]) | parts
 
 
 @lru_cache(maxsize=1)
 def hours() -> re.Pattern[str]:
     """An hour with the word that a language writes behind it: ``8 Uhr``, ``8 Uhr 03``, ``16 ч.``."""
-    words = {
-        quoted or bare
-        for locale in _locales()
-        if "H" in locale.datetime_skeletons
-        for quoted, bare in re.findall(r"'([^']+)'|([^\sA-Za-z'.:]+)", locale.datetime_skeletons["H"].pattern)
-    }
-    spelled = "|".join(
-        sorted(re.escape(word.strip()) for word in words if word.strip(" h") and word < "\u2e80")
-    )
+    spelled = "|".join(map(re.escape, _tables()["hours"]))
     return re.compile(rf"(?<![\d.,:])(?P<h>\d{{1,2}})\s?(?:{spelled})(?![^\W\d_])(?:\s(?P<m>[0-5]\d)(?!\d))?")
+
+
+@lru_cache(maxsize=1)
+def halves() -> re.Pattern[str]:
+    """An hour with a half of the day behind it, ``2:30 pm``, ``5 p. m.``: the group `late` is the second."""
+    early, late = ("|".join(map(_spelled, _tables()["halves"][half])) for half in ("am", "pm"))
+    return re.compile(
+        rf"(?<![\d.,:])(?P<h>0?\d|1[0-2])(?:[:.](?P<m>[0-5]\d))?\s?(?:(?P<late>{late})|{early})(?![^\W\d_])",
+        re.IGNORECASE,
+    )
 
 
 @lru_cache(maxsize=8)
 def powers(language: str = "") -> dict[str, frozenset[int]]:
     """Powers of ten by the words and letters that stand for them behind a number: K, Mio, millones."""
-    found: dict[str, set[int]] = {}
-    for locale in _locales(language):
-        for style in ("short", "long"):
-            for patterns in locale.compact_decimal_formats.get(style, {}).values():
-                for size, pattern in patterns.items():
-                    power = int(size) // 10 ** max(0, pattern.pattern.count("0") - 1)
-                    found.setdefault(key(re.sub("[0'¤-]", "", pattern.pattern)), set()).add(power)
-    return {word: frozenset(sizes) for word, sizes in found.items() if word}
+    return _sets(powers_in(locales) if (locales := _locale(language)) else _tables()["powers"])
 
 
 class Unit(NamedTuple):
@@ -85,13 +90,8 @@ class Unit(NamedTuple):
 @lru_cache(maxsize=8)
 def units(language: str = "") -> dict[str, frozenset[Unit]]:
     """Units by what stands for them behind a number, in one word: cm, Zentimeter, 厘米; likewise."""
-    found: dict[str, set[Unit]] = {}
-    for locale in _locales(language):
-        for name, widths in locale._data["unit_patterns"].items():
-            for pattern in (each for patterns in widths.values() for each in patterns.values()):
-                if isinstance(pattern, str) and pattern.startswith("{0}"):
-                    found.setdefault(key(pattern.removeprefix("{0}")), set()).add(_unit(name))
-    return {word: frozenset(of_word) for word, of_word in found.items() if word.isalpha()}
+    found = units_in(locales) if (locales := _locale(language)) else _tables()["units"]
+    return {word: frozenset(map(_unit, names)) for word, names in found.items()}
 
 
 @lru_cache(maxsize=512)
@@ -121,38 +121,9 @@ def written(on: date, language: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((format_date(on, "EEEE", locale=language), *dates)))
 
 
-@lru_cache(maxsize=1)
+@cache
 def _languages() -> frozenset[str]:
-    named = (each for locale in _locales() for each in (locale.languages, locale.territories))
-    names = (name for each in named for name in each.values())
-    return frozenset(word for name in names for word in (name, *name.split()))
-
-
-@lru_cache(maxsize=1)
-def weekdays() -> dict[str, frozenset[int]]:
-    """Weekdays (Monday is 0) by their names, likewise."""
-    return _named("days")
-
-
-@lru_cache(maxsize=1)
-def halves() -> re.Pattern[str]:
-    """An hour with a half of the day behind it, ``2:30 pm``, ``5 p. m.``: the group `late` is the second."""
-    named = [
-        (half, key(periods[half]))
-        for locale in _locales()
-        for widths in locale.day_periods.values()
-        for periods in widths.values()
-        for half in ("am", "pm")
-        if half in periods
-    ]
-    names = {half: {half} for half in ("am", "pm")}
-    for half, name in named:
-        names[half] |= {name} if len(name) > 2 or not name.isascii() else set()
-    early, late = ("|".join(map(_spelled, sorted(of, key=len, reverse=True))) for of in names.values())
-    return re.compile(
-        rf"(?<![\d.,:])(?P<h>0?\d|1[0-2])(?:[:.](?P<m>[0-5]\d))?\s?(?:(?P<late>{late})|{early})(?![^\W\d_])",
-        re.IGNORECASE,
-    )
+    return frozenset(_tables()["languages"])
 
 
 def _spelled(name: str) -> str:
@@ -166,15 +137,46 @@ def key(name: str) -> str:
     return re.sub(r"[\s.\u00a0\u202f]", "", unicodedata.normalize("NFKC", name).casefold())
 
 
-def _named(
+@cache
+def _tables() -> dict[str, Any]:
+    """The words of all languages, by what they are."""
+    tables: dict[str, Any] = json.loads(TABLES.read_text("utf-8"))
+    return tables
+
+
+def _sets(found: Mapping[str, Iterable[int]]) -> dict[str, frozenset[int]]:
+    return {word: frozenset(numbers) for word, numbers in found.items()}
+
+
+def _locale(language: str) -> tuple[Locale, ...]:
+    """The language, where Babel has it."""
+    return (Locale(language),) if language and localedata.exists(language) else ()
+
+
+# -- what Babel has ----------------------------------------------------------------------
+
+
+def official() -> tuple[Locale, ...]:
+    """The languages that are official somewhere, and told by at least so many people there."""
+    told = {
+        language.split("_")[0]
+        for languages in get_global("territory_languages").values()
+        for language, use in languages.items()
+        if use.get("official_status") in _OFFICIAL and use["population_percent"] >= MIN_PERCENT
+    }
+    return tuple(Locale(language) for language in sorted(told) if localedata.exists(language))
+
+
+def named(
+    locales: Iterable[Locale],
     kind: str,
     widths: Iterable[str] = ("wide", "abbreviated"),
     letters: int = MIN_LETTERS,
     signs: int = 2,
-    language: str = "",
-) -> dict[str, frozenset[int]]:
+) -> dict[str, set[int]]:
+    """Months or days by their names of at least so many letters, or signs."""
     found: dict[str, set[int]] = {}
-    for locale in _locales(language):
+    for locale in locales:
         for context in ("format", "stand-alone"):
             for width in widths:
                 for number, name in getattr(locale, kind)[context].get(width, {}).items():
@@ -183,21 +185,30 @@ def _named(
                         letters if word[:1] < "\u2e80" else signs
                     ):
                         found.setdefault(word, set()).add(number)
-    return {word: frozenset(numbers) for word, numbers in found.items()}
+    return found
 
 
-@lru_cache(maxsize=8)
-def _locales(language: str = "") -> tuple[Locale, ...]:
-    """A language, or else those that are official somewhere, and told by at least so many people there."""
-    if language and localedata.exists(language):
-        return (Locale(language),)
-    told = (
-        language.split("_")[0]
-        for languages in get_global("territory_languages").values()
-        for language, use in languages.items()
-        if use.get("official_status") in _OFFICIAL and use["population_percent"] >= MIN_PERCENT
-    )
-    return tuple(Locale(language) for language in sorted(set(told)) if localedata.exists(language))
+def powers_in(locales: Iterable[Locale]) -> dict[str, set[int]]:
+    """Powers of ten by their words."""
+    found: dict[str, set[int]] = {}
+    for locale in locales:
+        for style in ("short", "long"):
+            for patterns in locale.compact_decimal_formats.get(style, {}).values():
+                for size, pattern in patterns.items():
+                    power = int(size) // 10 ** max(0, pattern.pattern.count("0") - 1)
+                    found.setdefault(key(re.sub("[0'¤-]", "", pattern.pattern)), set()).add(power)
+    return {word: sizes for word, sizes in found.items() if word}
+
+
+def units_in(locales: Iterable[Locale]) -> dict[str, set[str]]:
+    """Names of units by their words."""
+    found: dict[str, set[str]] = {}
+    for locale in locales:
+        for name, widths in locale._data["unit_patterns"].items():
+            for pattern in (each for patterns in widths.values() for each in patterns.values()):
+                if isinstance(pattern, str) and pattern.startswith("{0}"):
+                    found.setdefault(key(pattern.removeprefix("{0}")), set()).add(name)
+    return {word: names for word, names in found.items() if word.isalpha()}
 
 
 # -- whole numbers in Han signs ----------------------------------------------------------

@@ -2,10 +2,9 @@
 
 Those of seven languages stand in ``time_words.toml``. Names of months and weekdays come from CLDR, and so do
 the few words of other languages: days, weeks, months and years relative to today stand in
-``relative_times.json``, from its package of dates (npm: cldr-dates-modern 45), the months by which a date tells
-its language in ``month_names.json``, and the numbers up to twelve
-from that of spelled numbers (npm: cldr-rbnf 48.2). A kind is one letter, so that
-the rules of `time_grammar` can be patterns over letters.
+``relative_times.json``, from its package of dates (npm: cldr-dates-modern 45), with the numbers up to twelve
+from that of spelled numbers (npm: cldr-rbnf 48.2), and the months by which a date tells its language in
+``month_names.json``. A kind is one letter, so that the rules of `time_grammar` can be patterns over letters.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ _VARIANTS = str.maketrans(
 that Unicode does not take apart, as people type them without their mark.
 """
 
+MONTH_NAMES = Path(__file__).with_name("month_names.json")
 Entry = tuple[str, Any, bool]  # kind, value, and whether the word may be another
 MOST_WORDS, MOST_SIGNS = 5, 6  # of an entry: words in Latin letters, characters of Han
 
@@ -80,10 +80,10 @@ def han(*, is_japanese: bool) -> dict[str, Entry]:
 @cache
 def from_cldr(language: str) -> dict[str, Entry]:
     """What the words of another language are; none of one that CLDR has no relative times of."""
-    if language not in _relative():
+    if language not in relative():
         return {}
     locale, entries = Locale(language), dict[str, Entry]()
-    for field, phrases in _relative()[language].items():
+    for field, phrases in relative()[language].items():
         for back, phrase in phrases.items():
             words = phrase.split() if field == "number" else [phrase]
             entries |= {folded(word): _relative_entry(field, int(back)) for word in words}
@@ -103,7 +103,7 @@ def from_cldr(language: str) -> dict[str, Entry]:
             entries |= _evenings(folded(name), number, parts)
     # As they are said, which may be another case than the name: "в эту среду" beside "среда".
     for number, field in enumerate(_WEEKDAYS):
-        name, said = folded(locale.days["stand-alone"]["wide"][number]), _relative()[language][field]["0"]
+        name, said = folded(locale.days["stand-alone"]["wide"][number]), relative()[language][field]["0"]
         forms = (word for word in folded(said).split() if word[:3] == name[:3])
         entries |= {form: ("W", number, False) for form in forms}
     known = {word: each for word, each in entries.items() if word}
@@ -142,7 +142,7 @@ def _ago(locale: Any) -> dict[str, Entry]:
 def languages_by_word() -> dict[str, frozenset[str]]:
     """The other languages by the words of their relative times."""
     found: dict[str, set[str]] = {}
-    for language, fields in _relative().items():
+    for language, fields in relative().items():
         for word in (
             word for of in fields.values() for phrase in of.values() for word in folded(phrase).split()
         ):
@@ -154,7 +154,7 @@ def languages_by_word() -> dict[str, frozenset[str]]:
 def languages_by_month() -> dict[str, frozenset[str]]:
     """The other languages by the names of their months, as they stand in dates."""
     # From a file of their own: to look them up in Babel would load and keep 66 MB.
-    names = json.loads(Path(__file__).with_name("month_names.json").read_text("utf-8"))
+    names = json.loads(MONTH_NAMES.read_text("utf-8"))
     found: dict[str, set[str]] = {}
     for language, of_language in names.items():
         for name in of_language:
@@ -163,8 +163,8 @@ def languages_by_month() -> dict[str, frozenset[str]]:
 
 
 @cache
-def _relative() -> dict[str, dict[str, dict[str, str]]]:
-    """By language and field ("day", "mon"): phrases by how many of it they lie back."""
+def relative() -> dict[str, dict[str, dict[str, str]]]:
+    """The relative times by language and field ("day", "mon"): phrases by how many of it they lie back."""
     found: dict[str, dict[str, dict[str, str]]] = json.loads(
         Path(__file__).with_name("relative_times.json").read_text("utf-8")
     )
