@@ -18,6 +18,7 @@ from assistant.context.relevance import Said
 from assistant.context.session_closing import ContextServices
 from assistant.context.topics import Topic
 from assistant.core.texts import estimate_tokens, neutralized, redacted
+from assistant.language.questions import without_settling
 from store.core.translation import N_
 from store.memory import chat_digests, chat_summaries
 from store.memory.chat_sessions import ChatSession
@@ -86,11 +87,12 @@ def build(
     max_tokens: int | None,
 ) -> StoredPack:
     """The pack of a question, of at most so many characters and tokens; of no turn yet."""
-    meaning, database = services.embed(question), services.database
+    database, about = services.database, without_settling(question)
+    meaning = services.embed(about)
     if topic:
         topics.digest(database, topic.tag, topic.title, topic.score, now_ms)
     candidates = chat_digests.candidates(database, meaning.model, session.id)
-    found = relevance.related(database, candidates, question, meaning.vector)
+    found = relevance.related(database, candidates, about, meaning.vector, is_settled=about != question)
     chats = []
     for summary in chat_summaries.get(database, list(found)).values():
         bears, why = found[summary.session_id]
@@ -100,7 +102,7 @@ def build(
         chats.append(Chat(summary, bears * 0.5 ** (age_ms / _DAY_MS / _HALF_LIFE_DAYS), why, sections))
     chats = sorted(chats, key=lambda chat: -chat.score)[:TOP_K]
     said = [each for chat in chats for each in session_summary.sentences(chat.summary)]
-    ranked = relevance.ranked(said, question, {chat.summary.session_id: chat.score for chat in chats})
+    ranked = relevance.ranked(said, about, {chat.summary.session_id: chat.score for chat in chats})
     pack = fill(chats, ranked, topic.title if topic else "", max_chars)
     while max_tokens is not None and pack.tokens > max_tokens:  # each round is smaller
         max_chars = min(len(pack.text) - 1, len(pack.text) * max_tokens // pack.tokens)
@@ -176,7 +178,7 @@ def _fit(sections: Mapping[SectionName, str], max_chars: int) -> bool:
 
 def _line(chat: Chat, said: Iterable[Said]) -> str:
     """A chat as one line: its day, what it began with, and these sentences of it."""
-    told = " · ".join(each.text for each in sorted(said, key=lambda each: each.place))
+    told = session_summary.as_line(said, " · ")
     told = session_summary.under_subject(chat.summary, told, _SUBJECT_CHARS)
     return safe_line(f"{session_summary.day_of(chat.summary)}: {told}")
 

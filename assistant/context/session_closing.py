@@ -32,7 +32,7 @@ from store.embeddings.knn import RetrievalQuery
 from store.embeddings.vectors import quantize
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_sessions import ClosedBy
-from store.memory.chat_summaries import BY_RULES, Embedded, SessionTurn
+from store.memory.chat_summaries import BY_RULES, UNSOURCED, Embedded, SessionTurn
 from store.memory.observations import MODEL_SAYS
 
 log = logging.getLogger(__name__)
@@ -244,7 +244,7 @@ def _told(fields: Fields) -> str:
     """What a summary says, without the words around it that every other has, too, and a model's."""
     names = ("request", "completed", "learned", "notes", "next_steps")
     lines = "\n".join(filter(None, (fields[name] for name in names))).split("\n")
-    own = (line for line in lines if line != session_summary.UNSOURCED and not line.startswith(MODEL_SAYS))
+    own = (line for line in lines if line != UNSOURCED and not line.startswith(MODEL_SAYS))
     return "\n".join(own)
 
 

@@ -265,6 +265,16 @@ def terms_of(database: Database, session_ids: Sequence[int]) -> list[tuple[int, 
     return database.rows(sql, (json.dumps(list(session_ids)),))
 
 
+def with_statements(database: Database, session_ids: Sequence[int]) -> set[int]:
+    """Those of some sessions in which the person said something that is no question."""
+    sql = """
+        select s.session_id
+        from json_each(?) j cross join chat_summaries s on s.session_id = j.value
+        where s.completed is not null
+        """
+    return set(database.column(sql, (json.dumps(list(session_ids)),)))
+
+
 def inventory(
     database: Database, tags: Sequence[str], without: int | None = None
 ) -> dict[str, tuple[int, float]]:

@@ -19,10 +19,13 @@ import numpy.typing as npt
 from store.core.database import Database, change, rows, scalar
 from store.core.errors import Outdated
 from store.core.records import add_new, columns, put_parts
+from store.core.translation import N_
 from store.memory.documents import SUMMARY_FIELDS, Summary
 
 BY_RULES = "rules"
 BY_PERSON = "person"
+UNSOURCED = N_("Answered without a source:")
+"""The line above those sentences of a summary that rest on nothing."""
 
 
 @dataclass(frozen=True, slots=True)
