@@ -25,7 +25,8 @@ _MOST = 500
 
 Unit = Literal["records", "hours"]
 _NAMED = re.compile(
-    r"(?:(observation|obs|session(?:_summary)?|(?:user_)?prompt|frame|chat|insight)[:_\s]*#?|#)?([0-9]{1,18})",
+    r"(?:(observation|obs|session|(?:session_)?summary|(?:user_)?prompt|frame|chat|insight)[:_\s]*#?|#)?"
+    r"([0-9]{1,18})",
     re.ASCII | re.IGNORECASE,
 )
 
@@ -174,6 +175,7 @@ _ANCHORS = {
     "obs": _OBSERVATION,
     "session": _SESSION,
     "session_summary": _SESSION,
+    "summary": _SESSION,
     "prompt": _PROMPT,
     "user_prompt": _PROMPT,
     "frame": "select 'time', null, captured_ms from frames where id = ?",
