@@ -213,7 +213,8 @@ where id = :id and not {_OWN}
 _FORGET_DESCRIPTION = """
 update entities
 set description = ''
-where id = :id and described_by = 'chat' and not exists (select 1 from entity_frames o where o.entity_id = :id)
+where id = :id and described_by = 'chat'
+    and not exists (select 1 from entity_frames o where o.entity_id = :id)
     and not exists (
         select 1 from facts f where :id in (f.subject_id, f.object_entity_id) and f.origin <> 'person'
     )

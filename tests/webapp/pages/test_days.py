@@ -284,6 +284,23 @@ def test_an_hour_that_was_deleted_meanwhile_is_not_asked_about(
     assert list(started[1]) == []
 
 
+def test_an_hour_that_an_observation_of_the_next_one_quotes_is_asked_about(
+    app: Flask, browser: Actor, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    early, late = (
+        store_frame(database, data_dir, NOON_MS + at_ms, words)
+        for at_ms, words in ((-1_000, "the tide table"), (1_000, "the ferry"))
+    )
+    facts = [("the tide table", early.id), ("the ferry", late.id)]
+    days.put_day(database, facts, frame_ids=[early.id, late.id])
+    started: list[Iterator[TurnRequest]] = []
+    monkeypatch.setattr(LiveTurns, "start_series", lambda *given: started.append(given[3]))
+    assert "Write 2 insights" in page(browser, FRIDAY)
+    browser.post(f"{FRIDAY}/insights", data={"csrf_token": csrf_of(app, browser)})
+    asked = [request.anchor.start_ms for request in started[0] if request.anchor]
+    assert asked == [NOON_MS - HOUR_MS, NOON_MS]
+
+
 def test_the_hour_that_runs_is_not_yet_to_be_told(
     browser: Actor, database: Database, frame_id: int, now: Clock
 ) -> None:
