@@ -94,7 +94,7 @@ def related(
     score = bearing = np.clip(total[pool], 0.0, None)
     for _ in range(_STEPS):  # how near each is to all, those counting most that bear most on the question
         score = bearing + np.clip(likeness, 0.0, None) @ score**2 / np.square(score).sum()
-    stated = chat_digests.with_statements(database, ids) if is_settled else set()
+    stated = candidates.stated if is_settled else ()
     bars = [_SHARE_OF_SETTLED if number in stated else _SHARE_OF_BEST for number in ids]
     told = [at for at in np.argsort(-score, kind="stable") if score[at] >= bars[at] * score.max()]
     return {

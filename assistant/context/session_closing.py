@@ -267,11 +267,9 @@ def _score_usefulness(services: ContextServices, turns: Sequence[SessionTurn]) -
     """How much of their background sampled answers made use of: the share of its words they name."""
     by_id = {turn.turn_id: turn for turn in turns}
     shares = {}
-    for turn_id in context_packs.unjudged(services.database, by_id):
+    for turn_id, text in context_packs.unjudged(services.database, by_id).items():
         turn = by_id[turn_id]
-        pack = context_packs.of_turn_id(services.database, turn_id)
-        told = relevance.terms(pack.text).keys() if pack else set()
-        words = told - relevance.terms(turn.question).keys()
+        words = relevance.terms(text).keys() - relevance.terms(turn.question).keys()
         used = words & relevance.terms(turn.answer_md).keys()
         shares[turn_id] = round(len(used) / len(words), 3) if words else 0.0
     if shares:

@@ -217,12 +217,14 @@ MAX_LOADED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Sessions a pack may draw on, newest first: ids, and vectors of one model.
+    """Sessions a pack may draw on, newest first: ids, those in which the person said something that is no
+    question, and vectors of one model.
 
     `vectors` is int8[len(ids), dimension], zeros where a session has none; None without a model.
     """
 
     ids: tuple[int, ...]
+    stated: frozenset[int]
     vectors: npt.NDArray[np.int8] | None
 
     def cosines(self, query: npt.NDArray[np.floating] | None) -> npt.NDArray[np.float64]:
@@ -237,14 +239,15 @@ class Candidates:
 def candidates(database: Database, model: str | None, without: int | None = None) -> Candidates:
     """Every session but `without` and those of its chat, the newest where they are too many."""
     found = database.rows(_CANDIDATES, {"model": model or "", "without": without, "limit": MAX_LOADED})
-    ids = tuple(number for number, _ in found)
-    size = max((len(vector) for _, vector in found if vector is not None), default=0)
+    ids = tuple(number for number, _, _ in found)
+    stated = frozenset(number for number, _, is_stated in found if is_stated)
+    size = max((len(vector) for _, vector, _ in found if vector is not None), default=0)
     if not model or not size:
-        return Candidates(ids, None)
+        return Candidates(ids, stated, None)
     none = bytes(size)
-    packed = b"".join(vector if vector and len(vector) == size else none for _, vector in found)
+    packed = b"".join(vector if vector and len(vector) == size else none for _, vector, _ in found)
     table = np.frombuffer(packed, np.int8).reshape(len(found), size)
-    return Candidates(ids, table)
+    return Candidates(ids, stated, table)
 
 
 def with_terms(database: Database, terms: Iterable[str]) -> dict[str, set[int]]:
@@ -263,16 +266,6 @@ def terms_of(database: Database, session_ids: Sequence[int]) -> list[tuple[int, 
         from json_each(?) j cross join chat_terms t on t.session_id = j.value
         """
     return database.rows(sql, (json.dumps(list(session_ids)),))
-
-
-def with_statements(database: Database, session_ids: Sequence[int]) -> set[int]:
-    """Those of some sessions in which the person said something that is no question."""
-    sql = """
-        select s.session_id
-        from json_each(?) j cross join chat_summaries s on s.session_id = j.value
-        where s.completed is not null
-        """
-    return set(database.column(sql, (json.dumps(list(session_ids)),)))
 
 
 def inventory(
@@ -332,7 +325,7 @@ def everything(database: Database) -> list[int]:
 
 
 _CANDIDATES = """
-select s.session_id, case when s.vector_model = :model then s.vector end
+select s.session_id, case when s.vector_model = :model then s.vector end, s.completed is not null
 from chat_summaries s
 where s.is_retracted = 0 and s.session_id not in (
     select other.id from chat_sessions this
