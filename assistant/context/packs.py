@@ -87,12 +87,11 @@ def build(
     max_tokens: int | None,
 ) -> StoredPack:
     """The pack of a question, of at most so many characters and tokens; of no turn yet."""
-    database, about = services.database, without_settling(question)
-    meaning = services.embed(about)
+    meaning, database = services.embed(without_settling(question)), services.database
     if topic:
         topics.digest(database, topic.tag, topic.title, topic.score, now_ms)
     candidates = chat_digests.candidates(database, meaning.model, session.id)
-    found = relevance.related(database, candidates, about, meaning.vector, is_settled=about != question)
+    found = relevance.related(database, candidates, question, meaning.vector)
     chats = []
     for summary in chat_summaries.get(database, list(found)).values():
         bears, why = found[summary.session_id]
@@ -102,7 +101,7 @@ def build(
         chats.append(Chat(summary, bears * 0.5 ** (age_ms / _DAY_MS / _HALF_LIFE_DAYS), why, sections))
     chats = sorted(chats, key=lambda chat: -chat.score)[:TOP_K]
     said = [each for chat in chats for each in session_summary.sentences(chat.summary)]
-    ranked = relevance.ranked(said, about, {chat.summary.session_id: chat.score for chat in chats})
+    ranked = relevance.ranked(said, question, {chat.summary.session_id: chat.score for chat in chats})
     pack = fill(chats, ranked, topic.title if topic else "", max_chars)
     while max_tokens is not None and pack.tokens > max_tokens:  # each round is smaller
         max_chars = min(len(pack.text) - 1, len(pack.text) * max_tokens // pack.tokens)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from assistant.core.texts import CJK, normalize, question_words
 from assistant.evidence.particulars import particulars
+from assistant.language.questions import without_settling
 from assistant.language.small_words import is_small, language_of
 from assistant.language.statements import split_statements
 from store.core.database import Database
@@ -70,20 +71,13 @@ def is_told_of(sentence: str, text: Terms) -> bool:
 
 
 def related(
-    database: Database,
-    candidates: Candidates,
-    question: str,
-    vector: npt.NDArray[np.floating] | None,
-    *,
-    is_settled: bool = False,
+    database: Database, candidates: Candidates, question: str, vector: npt.NDArray[np.floating] | None
 ) -> dict[int, tuple[float, str]]:
-    """The chats that bear on a question, best first: how much each does, and by what, in words. `is_settled`
-    is whether it asks for what was settled.
-    """
+    """The chats that bear on a question, best first: how much each does, and by what, in words."""
     if not candidates.ids:
         return {}
-    cosines = candidates.cosines(vector)
-    total = cosines + _shares(database, terms(question), candidates.ids)
+    about, cosines = without_settling(question), candidates.cosines(vector)
+    total = cosines + _shares(database, terms(about), candidates.ids)
     pool = np.argsort(-total, kind="stable")[:_POOL]
     if total[pool[0]] < FLOOR:
         return {}
@@ -94,7 +88,7 @@ def related(
     score = bearing = np.clip(total[pool], 0.0, None)
     for _ in range(_STEPS):  # how near each is to all, those counting most that bear most on the question
         score = bearing + np.clip(likeness, 0.0, None) @ score**2 / np.square(score).sum()
-    stated = candidates.stated if is_settled else ()
+    stated = candidates.stated if about != question else ()
     bars = [_SHARE_OF_SETTLED if number in stated else _SHARE_OF_BEST for number in ids]
     told = [at for at in np.argsort(-score, kind="stable") if score[at] >= bars[at] * score.max()]
     return {

@@ -32,7 +32,7 @@ from store.embeddings.knn import RetrievalQuery
 from store.embeddings.vectors import quantize
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_sessions import ClosedBy
-from store.memory.chat_summaries import BY_RULES, UNSOURCED, Embedded, SessionTurn
+from store.memory.chat_summaries import UNSOURCED, Embedded, SessionTurn
 from store.memory.observations import MODEL_SAYS
 
 log = logging.getLogger(__name__)
@@ -231,7 +231,6 @@ def _put(
         fields,
         tags=topics.tags([turn.question for turn in turns]),
         tokens=sum(estimate_tokens(turn.question) + estimate_tokens(turn.answer_md) for turn in turns),
-        made_by=BY_RULES,
         ended_ms=turns[-1].created_ms,
         now_ms=services.clock(),
         embedded=_embedded(services, session_id, fields),
@@ -349,4 +348,5 @@ def look(services: ContextServices) -> None:
                     refine(services, session_id)
                 if work.is_over:  # somebody asks, or it was ended: it is made up for later
                     return
-            chat_sessions.note(services.database, session_id, {"refined_ms": services.clock()})
+            with services.database.write() as connection:
+                chat_sessions.note(connection, session_id, {"refined_ms": services.clock()})

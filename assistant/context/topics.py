@@ -125,7 +125,8 @@ def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) 
         known = chat_digests.topic(database, tag)
         if known:
             chat_digests.rename_topic(database, known.id, title)
-    chat_sessions.note(database, session.id, changes)
+    with database.write() as connection:
+        chat_sessions.note(connection, session.id, changes)
     return True
 
 

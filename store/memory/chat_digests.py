@@ -125,23 +125,18 @@ def dismissed(database: Database) -> set[str]:
     return set(database.column("select topic from user_topic_summaries where is_dismissed = 1"))
 
 
-def delete_everything(
-    database: Database, now_ms: int | None = None, *, with_entities: bool = False
-) -> dict[str, int]:
-    """Forget all memory of chats, with people, things and facts too; the chats stay. Returns how much went,
-    by kind; with a time that is kept as a receipt.
+def delete_everything(database: Database, now_ms: int) -> dict[str, int]:
+    """Forget all memory of chats, with people, things and facts; the chats stay. Returns how much went, by
+    kind, which is kept as a receipt.
 
     Packs go with the summaries they were made of, by triggers; the empty ones of questions that are being
     answered say that those are out of date.
     """
-    tables: tuple[str, ...] = (
-        "chat_summaries", "session_tags", "user_chat_summaries", "user_topic_summaries",
-    )  # fmt: skip
+    of_chats = "chat_summaries", "session_tags", "user_chat_summaries", "user_topic_summaries"
     with database.write() as connection:
         counts = {}
-        tables += ("facts", "entities") if with_entities else ()
         answered = " where turn_id not in (select id from turns where status = 'running')"
-        for table in (*tables, "context_packs", "context_samples"):
+        for table in (*of_chats, "facts", "entities", "context_packs", "context_samples"):
             which = answered * table.startswith("context_")
             counts[table] = change(connection, f"delete from {table}{which}")
         connection.execute(
@@ -150,8 +145,7 @@ def delete_everything(
         connection.execute("update chat_sessions set metadata = '{}' where state = 'open'")
         # No session comes to what was asked until now: a summary under way and an open window begin anew.
         connection.execute("update messages set session_id = null where session_id is not null")
-        if now_ms is not None:
-            preferences.put_preference(connection, FORGOTTEN, {"at_ms": now_ms, **counts})
+        preferences.put_preference(connection, FORGOTTEN, {"at_ms": now_ms, **counts})
         copies.outdate(connection)
     database.checkpoint()
     return counts

@@ -95,7 +95,6 @@ def put(
     *,
     tags: Mapping[str, float],
     tokens: int,
-    made_by: str,
     ended_ms: int,
     now_ms: int,
     embedded: Embedded | None = None,
@@ -115,7 +114,7 @@ def put(
         if not are_current(connection, session_id, made_of):
             return False
         values = {
-            "session": session_id, "ended": ended_ms, "tokens": tokens, "by": made_by, "now": now_ms,
+            "session": session_id, "ended": ended_ms, "tokens": tokens, "by": BY_RULES, "now": now_ms,
             "vector": embedded.vector.tobytes() if embedded else None,
             "model": embedded.model if embedded else None,
             **{name: fields.get(name) for name in SUMMARY_FIELDS},

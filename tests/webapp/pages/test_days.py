@@ -80,10 +80,8 @@ def test_the_month_above_a_day_marks_the_days_with_data(browser: Actor, frame_id
     assert 'href="/days/2026-12-01?month=1" aria-label="Later month"' in month
 
 
-def test_the_timeline_and_the_old_address_lead_to_their_day(browser: Actor, frame_id: int) -> None:
+def test_the_timeline_leads_to_its_day(browser: Actor, frame_id: int) -> None:
     assert f'href="{FRIDAY}"' in page(browser, "/timeline?day=2026-11-20&tz=UTC")
-    answer = browser.get("/memory?day=2026-11-20")
-    assert (answer.status_code, answer.headers["Location"]) == (302, "/days?day=2026-11-20")
     assert "Changed retention" in page(browser, "/days?day=2026-11-20&tz=UTC")
 
 
