@@ -312,7 +312,7 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
                 return prepared
             session = chat_sessions.get(services.database, prepared.session_id)
             changes = _changes(prepared, session.metadata if session else {}, now_ms)
-            chat_sessions.put_note(connection, prepared.session_id, changes)
+            chat_sessions.note(connection, prepared.session_id, changes)
             if random.random() < services.pace.telemetry_sample:
                 context_packs.sample(
                     connection, turn.id, pack.tokens, prepared.prompt_tokens, pack.build_ms, now_ms

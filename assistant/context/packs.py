@@ -18,6 +18,7 @@ from assistant.context.relevance import Said
 from assistant.context.session_closing import ContextServices
 from assistant.context.topics import Topic
 from assistant.core.texts import estimate_tokens, neutralized, redacted
+from assistant.language.questions import without_settling
 from store.core.translation import N_
 from store.memory import chat_digests, chat_summaries
 from store.memory.chat_sessions import ChatSession
@@ -86,7 +87,7 @@ def build(
     max_tokens: int | None,
 ) -> StoredPack:
     """The pack of a question, of at most so many characters and tokens; of no turn yet."""
-    meaning, database = services.embed(question), services.database
+    meaning, database = services.embed(without_settling(question)), services.database
     if topic:
         topics.digest(database, topic.tag, topic.title, topic.score, now_ms)
     candidates = chat_digests.candidates(database, meaning.model, session.id)
@@ -176,7 +177,7 @@ def _fit(sections: Mapping[SectionName, str], max_chars: int) -> bool:
 
 def _line(chat: Chat, said: Iterable[Said]) -> str:
     """A chat as one line: its day, what it began with, and these sentences of it."""
-    told = " · ".join(each.text for each in sorted(said, key=lambda each: each.place))
+    told = session_summary.as_line(said, " · ")
     told = session_summary.under_subject(chat.summary, told, _SUBJECT_CHARS)
     return safe_line(f"{session_summary.day_of(chat.summary)}: {told}")
 

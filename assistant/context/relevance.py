@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from assistant.core.texts import CJK, normalize, question_words
 from assistant.evidence.particulars import particulars
+from assistant.language.questions import without_settling
 from assistant.language.small_words import is_small, language_of
 from assistant.language.statements import split_statements
 from store.core.database import Database
@@ -41,6 +42,8 @@ _STEPS = 3
 _SHARE_OF_BEST = 0.55
 """Told are chats that come to this part of what the best one does. Of 60 short chats on 12 subjects it told
 nothing else; 0.45 told of others, and 0.65 left out more of its own."""
+_SHARE_OF_SETTLED = 0.4
+"""The same where a question asks what was settled, of chats in which the person said something."""
 _POOL = 64
 """Chats nearest to a question, by meaning and by words each, of which those that bear on it are chosen."""
 _STEM = 5
@@ -73,8 +76,8 @@ def related(
     """The chats that bear on a question, best first: how much each does, and by what, in words."""
     if not candidates.ids:
         return {}
-    cosines = candidates.cosines(vector)
-    total = cosines + _shares(database, terms(question), candidates.ids)
+    about, cosines = without_settling(question), candidates.cosines(vector)
+    total = cosines + _shares(database, terms(about), candidates.ids)
     pool = np.argsort(-total, kind="stable")[:_POOL]
     if total[pool[0]] < FLOOR:
         return {}
@@ -85,7 +88,9 @@ def related(
     score = bearing = np.clip(total[pool], 0.0, None)
     for _ in range(_STEPS):  # how near each is to all, those counting most that bear most on the question
         score = bearing + np.clip(likeness, 0.0, None) @ score**2 / np.square(score).sum()
-    told = [at for at in np.argsort(-score, kind="stable") if score[at] >= _SHARE_OF_BEST * score.max()]
+    stated = candidates.stated if about != question else ()
+    bars = [_SHARE_OF_SETTLED if number in stated else _SHARE_OF_BEST for number in ids]
+    told = [at for at in np.argsort(-score, kind="stable") if score[at] >= bars[at] * score.max()]
     return {
         ids[at]: (
             round(float(score[at]), 4),
@@ -135,12 +140,15 @@ def _rarity(chats: int, of: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One sentence of a summary: of which chat, the how many-th there, and whether the person said it."""
+    """One sentence of a summary: of which chat, the how many-th there, whether the person said it, and
+    whether it is of an answer without a source.
+    """
 
     session_id: int
     place: int
     text: str
     is_person: bool
+    is_unsourced: bool = False
 
 
 @lru_cache(maxsize=4_096)

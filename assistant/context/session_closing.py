@@ -32,7 +32,7 @@ from store.embeddings.knn import RetrievalQuery
 from store.embeddings.vectors import quantize
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_sessions import ClosedBy
-from store.memory.chat_summaries import BY_RULES, Embedded, SessionTurn
+from store.memory.chat_summaries import UNSOURCED, Embedded, SessionTurn
 from store.memory.observations import MODEL_SAYS
 
 log = logging.getLogger(__name__)
@@ -231,7 +231,6 @@ def _put(
         fields,
         tags=topics.tags([turn.question for turn in turns]),
         tokens=sum(estimate_tokens(turn.question) + estimate_tokens(turn.answer_md) for turn in turns),
-        made_by=BY_RULES,
         ended_ms=turns[-1].created_ms,
         now_ms=services.clock(),
         embedded=_embedded(services, session_id, fields),
@@ -244,7 +243,7 @@ def _told(fields: Fields) -> str:
     """What a summary says, without the words around it that every other has, too, and a model's."""
     names = ("request", "completed", "learned", "notes", "next_steps")
     lines = "\n".join(filter(None, (fields[name] for name in names))).split("\n")
-    own = (line for line in lines if line != session_summary.UNSOURCED and not line.startswith(MODEL_SAYS))
+    own = (line for line in lines if line != UNSOURCED and not line.startswith(MODEL_SAYS))
     return "\n".join(own)
 
 
@@ -267,11 +266,9 @@ def _score_usefulness(services: ContextServices, turns: Sequence[SessionTurn]) -
     """How much of their background sampled answers made use of: the share of its words they name."""
     by_id = {turn.turn_id: turn for turn in turns}
     shares = {}
-    for turn_id in context_packs.unjudged(services.database, by_id):
+    for turn_id, text in context_packs.unjudged(services.database, by_id).items():
         turn = by_id[turn_id]
-        pack = context_packs.of_turn_id(services.database, turn_id)
-        told = relevance.terms(pack.text).keys() if pack else set()
-        words = told - relevance.terms(turn.question).keys()
+        words = relevance.terms(text).keys() - relevance.terms(turn.question).keys()
         used = words & relevance.terms(turn.answer_md).keys()
         shares[turn_id] = round(len(used) / len(words), 3) if words else 0.0
     if shares:
@@ -351,4 +348,5 @@ def look(services: ContextServices) -> None:
                     refine(services, session_id)
                 if work.is_over:  # somebody asks, or it was ended: it is made up for later
                     return
-            chat_sessions.note(services.database, session_id, {"refined_ms": services.clock()})
+            with services.database.write() as connection:
+                chat_sessions.note(connection, session_id, {"refined_ms": services.clock()})

@@ -23,7 +23,7 @@ from assistant.context.relevance import Said, is_told_of, salient, says_enough, 
 from assistant.core.egress_log import ask_once
 from assistant.core.errors import UnknownModel
 from assistant.core.models import ChatModels
-from assistant.core.records import claim_state
+from assistant.core.records import SOURCED, claim_state
 from assistant.core.strings import PROMPTS, local_time, own_sentences
 from assistant.core.texts import neutralized, redacted
 from assistant.evidence.citations import without_numbers
@@ -37,7 +37,7 @@ from store.core.database import Database
 from store.core.translation import N_
 from store.memory import chat_sessions
 from store.memory.chat_digests import Line
-from store.memory.chat_summaries import ChatSummary, SessionTurn
+from store.memory.chat_summaries import UNSOURCED, ChatSummary, SessionTurn
 from store.memory.observations import MODEL_SAYS
 
 Fields = dict[str, str | None]
@@ -50,8 +50,6 @@ MAX_FIELD_CHARS = 1_200
 _MAX_LINES = 12
 _OF_ANSWER = 3
 """Sentences of one answer."""
-UNSOURCED = N_("Answered without a source:")
-_HOLDS = ("cited", "seen", "measured", "from_source")
 _UNSOURCED = ("no_source", "not_from_screen")
 
 
@@ -67,7 +65,7 @@ def summary_by_rules(turns: Sequence[SessionTurn]) -> Fields:
             *([N_(f"Looked at {', '.join([*apps][:5])}.")] if apps else []),
             *([N_(f"Used the tools {', '.join([*tools][:5])}.")] if tools else []),
         ],
-        "learned": [text for turn in done for text in _answered(turn, turns, _HOLDS)],
+        "learned": [text for turn in done for text in _answered(turn, turns, SOURCED)],
         "completed": [text for turn in turns for text in _told(turn)],
         "next_steps": [*_unanswered(turns), *(_asked_back(done[-1]) if done else ())],
         "notes": [UNSOURCED, *unsourced] if unsourced else [],
@@ -275,22 +273,28 @@ def day_of(summary: ChatSummary) -> str:
 
 def sentences(summary: ChatSummary) -> list[Said]:
     """What a chat came to, sentence by sentence; who wrote a summary anew may have told it all."""
-    found = {
-        text: name
-        for name in _TELLING
-        for text in sentences_of(getattr(summary, name) or "")
-        if text != UNSOURCED
-    }
-    return [
-        Said(summary.session_id, place, text, name == "completed")
-        for place, (text, name) in enumerate(found.items())
-    ]
+    found: dict[str, Said] = {}
+    for name in _TELLING:
+        is_unsourced = False
+        for text in sentences_of(getattr(summary, name) or ""):
+            if text == UNSOURCED:  # those below it
+                is_unsourced = True
+                continue
+            said = Said(summary.session_id, len(found), text, name == "completed", is_unsourced)
+            found.setdefault(text, said)
+    return list(found.values())
+
+
+def as_line(said: Iterable[Said], joint: str = " ") -> str:
+    """Sentences in their order, those without a source behind words that say so."""
+    listed = sorted(said, key=lambda each: each.place)
+    first = next((each for each in listed if each.is_unsourced), None)
+    return joint.join(f"{UNSOURCED} {each.text}" if each is first else each.text for each in listed)
 
 
 def line_of(summary: ChatSummary) -> Line:
     """One chat as a bullet: its day, what was wanted, and what came of it."""
-    said = " ".join(each.text for each in sentences(summary))
-    text = f"{day_of(summary)}: {under_subject(summary, said)}"
+    text = f"{day_of(summary)}: {under_subject(summary, as_line(sentences(summary)))}"
     return Line(one_line(text, MAX_LINE_CHARS), (summary.session_id,), summary.ended_ms)
 
 

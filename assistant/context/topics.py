@@ -19,7 +19,7 @@ from assistant.context import relevance, session_summary
 from assistant.context.session_summary import line_of
 from assistant.core.texts import HAN, REDACTED, normalize, redacted
 from assistant.language import time_phrases
-from assistant.language.questions import asked_words
+from assistant.language.questions import asked_words, without_settling
 from assistant.language.small_words import is_small, language_of
 from assistant.language.time_phrases import Calendar
 from store.core.database import Database
@@ -125,7 +125,8 @@ def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) 
         known = chat_digests.topic(database, tag)
         if known:
             chat_digests.rename_topic(database, known.id, title)
-    chat_sessions.note(database, session.id, changes)
+    with database.write() as connection:
+        chat_sessions.note(connection, session.id, changes)
     return True
 
 
@@ -274,7 +275,7 @@ def _told(chat: ChatSummary) -> str:
     """What a chat began with, and the sentence that says most of what it came to."""
     own = session_summary.sentences(chat)
     best = relevance.ranked(own, chat.request or "", {chat.session_id: 1.0})[:1]
-    return session_summary.under_subject(chat, "".join(said.text for said in best), 80)
+    return session_summary.under_subject(chat, session_summary.as_line(best), 80)
 
 
 # -- tags: the words of a person's questions --------------------------------------------------
@@ -337,10 +338,10 @@ def _counted(messages: Sequence[str]) -> Counter[str]:
 @lru_cache(maxsize=256)
 def _named(message: str) -> frozenset[str]:
     """The words of one message that may be tags, in normal form, and those of them that stand side by side:
-    none of asking, nor of time, and no small word of its language. Signs in pairs stand alone.
+    none of asking or settling, nor of time, and no small word of its language. Signs in pairs stand alone.
     """
     time = time_phrases.in_message(message, _LATER)
-    about = redacted(message.replace(time.phrase, " | ") if time else message)
+    about = without_settling(redacted(message.replace(time.phrase, " | ") if time else message))
     language = language_of(normalize(about))
     words = {word for word in asked_words(about) if _is_tag(word) and not is_small(word, language)}
     pieces = [

@@ -35,6 +35,8 @@ EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "delet
 ClaimState = Literal[
     "cited", "not_on_frame", "seen", "no_source", "measured", "from_source", "not_from_screen"
 ]
+SOURCED: tuple[ClaimState, ...] = ("cited", "seen", "measured", "from_source")
+"""States of a sentence that rests on something."""
 Opinion = Literal["does_not_support", "cannot_tell", "supports"]
 TurnStatus = Literal["running", "done", "failed"]
 Stage = Literal["searching", "thinking", "waiting"]

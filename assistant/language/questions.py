@@ -174,6 +174,15 @@ def asks_for_absence(message: str) -> bool:
     return rest != text and not asked_words(rest, language)
 
 
+def without_settling(message: str) -> str:
+    """A question without words of agreeing and deciding; as it is where it asks for nothing else."""
+    rest = normalize(message)
+    for language in dict.fromkeys([asked_in(message), *languages_of(message)]):  # nobody knows which
+        if language in ASKED_IN:
+            rest = _pattern(language, "settled").sub(" ", rest)
+    return rest if asked_words(rest) and rest != normalize(message) else message
+
+
 def sources_named(message: str) -> tuple[str, ...]:
     """The imported sources that a question names, by their names or by what is done there."""
     names = {"messages": ("messages", "writes"), "calendar": ("calendar",)}

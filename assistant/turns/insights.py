@@ -14,6 +14,7 @@ from typing import Any
 from assistant.context.relevance import is_told_of, terms
 from assistant.core.egress_log import ask_once
 from assistant.core.prompt_blocks import in_order, system_messages
+from assistant.core.records import SOURCED, TurnResult
 from assistant.core.strings import PROMPTS
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
@@ -37,8 +38,8 @@ MAX_NAMED_CHARS = 6_000
 UNTITLED = "Untitled"
 
 
-def write_insight(turn: RunningTurn, answer_md: str) -> int | None:
-    """Let the answer be the insight of its conversation; returns its id.
+def write_insight(turn: RunningTurn, told: TurnResult) -> int | None:
+    """Let an answer be the insight of its conversation; returns its id.
 
     None where the conversation holds one already, or what it rested on was deleted meanwhile.
     """
@@ -47,7 +48,7 @@ def write_insight(turn: RunningTurn, answer_md: str) -> int | None:
         return None
     # Before the title, so that what is deleted meanwhile counts.
     messages = training_messages(turn, about)
-    title = _title_of(turn, about, answer_md)
+    title = _title_of(turn, about, told)
     made = insights.put(turn.database, turn.stored.id, about.anchor, title, messages, turn.now_ms())
     for chat_id in conversations.untold(turn.database, about.anchor) if made else ():
         conversations.delete(turn.database, chat_id)
@@ -57,12 +58,12 @@ def write_insight(turn: RunningTurn, answer_md: str) -> int | None:
 # -- the title ------------------------------------------------------------------------------
 
 
-def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
+def _title_of(turn: RunningTurn, about: AnchorFacts, told: TurnResult) -> str:
     """The title of the insight that this one amends; else one by a call of its own, with nothing but the
     identity before the summary.
 
-    Where the model cannot give one, or says in it what neither the summary nor the anchor has, the insight
-    is called by the window or app that was on the screen.
+    Where the model cannot give one, or says in it what neither the anchor nor a sentence with a source has,
+    the insight is called by the window or app that was on the screen.
     """
     amended = insights.get_many(turn.database, filter(None, [about.anchored.amends_id]))
     if amended and amended[0].title:
@@ -72,13 +73,14 @@ def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
     if isinstance(turn.plan.model, ExtractiveModel):
         return on_screen
     try:
-        answer = turn.wait_for(partial(_title_by_model, turn, turn.plan.model, answer_md))
+        answer = turn.wait_for(partial(_title_by_model, turn, turn.plan.model, told.answer_md))
     except Cancelled:
         return on_screen
     except (ModelError, StoreError) as error:
         log.warning("an insight has no title of the model: %s", type(error).__name__)
         return on_screen
-    title, shown = insights.title_of(answer), f"{answer_md}\n{about.told}"
+    sourced = (claim.text for claim in told.claims if claim.state in SOURCED)
+    title, shown = insights.title_of(answer), "\n".join((*sourced, about.told))
     return title if is_told_of(title, terms(shown)) and Screen([shown]).bears_out(title) else on_screen
 
 

@@ -21,6 +21,7 @@ from assistant.context import background
 from assistant.context.background import PreparedContext
 from assistant.core.errors import UnknownChat, turn_error
 from assistant.core.records import (
+    NO_VOICE,
     Box,
     Claim,
     Coverage,
@@ -67,6 +68,10 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
         given |= {"start_ms": plan.start_ms, "end_ms": plan.end_ms}
     if plan.request.without:
         given["without"] = sorted(plan.request.without)
+    if plan.request.persona_id == NO_VOICE:
+        given["persona_id"] = NO_VOICE
+    if plan.request.frame_id is not None:
+        given["frame_id"] = plan.request.frame_id
     # Where only tools look, what they show tells the time.
     is_timed = plan.mode != "agent" or plan.has_range
     try:
@@ -321,8 +326,9 @@ def replay_request(database: Database, asked: TurnResult, now_ms: int) -> TurnRe
         filters=TurnFilters(**kept.get("filters", {})),
         model=asked.model,
         mode=asked.mode,
-        persona_id=speaker if speaker in speakers else None,
+        persona_id=speaker if speaker in speakers else kept.get("persona_id"),
         style_note=spoken.style_note,
+        frame_id=kept.get("frame_id"),
         without=tuple(kept.get("without", ())),
         attachments=tuple(attachment.id for attachment in asked.attachments),
     )

@@ -94,11 +94,11 @@ def _run(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> Iterator[
         raise
     else:
         # What is stored, not what was said: a deletion meanwhile may have taken the answer.
-        kept = stored_turn(services.database, turn.stored.chat_id, turn.stored.n).answer_md
-        yield TextEvent(kept)
+        kept = stored_turn(services.database, turn.stored.chat_id, turn.stored.n)
+        yield TextEvent(kept.answer_md)
         if failure:
             yield ErrorEvent(failure)
-        elif kept != DELETED_ANSWER:
+        elif kept.answer_md != DELETED_ANSWER:
             insights.write_insight(turn, kept)
             yield from _read_again(turn)
     yield FinalEvent(stored_turn(services.database, turn.stored.chat_id, turn.stored.n))

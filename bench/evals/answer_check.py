@@ -32,7 +32,8 @@ from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer
 from bench.sample_truth import Question, Truth
 from store.chats import conversations, feedback
-from store.chats.feedback import WHOLE_ANSWER, ReportedTurn
+from store.chats.feedback import WHOLE_ANSWER, Report
+from store.chats.records import StoredTurn
 from store.core.database import Database
 from webapp.cli.common import home_and_json, open_home, print_json
 
@@ -262,9 +263,24 @@ def _sample_case(question: Question, week: Truth, expected: tuple[Expected, ...]
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class ReportedTurn:
+    turn: StoredTurn
+    reports: tuple[Report, ...]
+
+
+def reported_turns(database: Database) -> list[ReportedTurn]:
+    """Every turn that was reported on, in the order they were asked."""
+    chats = conversations.list_chats(database, 1_000_000)
+    turns = [turn for chat in chats for turn in conversations.turns(database, chat.id)]
+    reports = feedback.of_turns(database, [turn.id for turn in turns])
+    reported = [ReportedTurn(turn, reports[turn.id]) for turn in turns if turn.id in reports]
+    return sorted(reported, key=lambda each: (each.turn.created_ms, each.turn.id))
+
+
 def of_reports(database: Database) -> Iterator[Case]:
     """The turns that were reported on and can still be judged: some frame is known right or wrong."""
-    for reported in feedback.reported_turns(database):
+    for reported in reported_turns(database):
         right, wrong = _frames(reported)
         if right or wrong:
             turn = stored_turns.result(reported.turn)

@@ -29,6 +29,7 @@ from store.core.database import open_database
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings, ContextSettings, EmbeddingSettings
 from store.memory import chat_sessions, chat_summaries
+from store.memory.chat_summaries import UNSOURCED
 
 WEEK = "week.json"
 _MONDAY_MS = 1_794_787_200_000  # 16 November 2026, 00:00 UTC
@@ -123,7 +124,7 @@ def _judge(context: ContextServices, subject: Mapping[str, Any], subjects: Any) 
         prepared = prepare(context, ContextRequest(subject["question"], chat_id, session_id, VERSION))
         taken.append((time.process_time() - began_s) * 1_000)
         told = prepared.system_augmentation
-    form = _form(told)
+    form = _form(told.replace(UNSOURCED, ""))  # whose words are of no subject
     foreign = [word for other in subjects if other is not subject for word in other["other_words"]]
     leaks = tuple(word for word in foreign if _form(word) in form)
     return Judged(subject["id"], told, _form(subject["settled"]) in form, leaks, tuple(taken))

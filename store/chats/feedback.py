@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 import apsw
 
-from store.chats import conversations
-from store.chats.records import StoredEvidence, StoredTurn
+from store.chats.records import StoredEvidence
 from store.core.database import Database, scalar
 from store.core.records import put
 
@@ -38,12 +37,6 @@ class Report:
     note: str
     reported_ms: int
     frame_id: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedTurn:
-    turn: StoredTurn
-    reports: tuple[Report, ...]
 
 
 def report(
@@ -90,17 +83,6 @@ def of_turns(database: Database, turn_ids: Sequence[int]) -> dict[int, tuple[Rep
     for turn_id, *told in database.rows(_REPORTS, (json.dumps(list(turn_ids)),)):
         found[turn_id] = (*found.get(turn_id, ()), Report(*told))
     return found
-
-
-def reported_turns(database: Database) -> list[ReportedTurn]:
-    """Every turn that was reported on, in the order they were asked."""
-    sql = f"""
-        {conversations.TURNS} where t.id in (select turn_id from answer_reports) order by t.created_ms, t.id
-        """
-    with database.read():
-        turns = database.records(StoredTurn, sql)
-        reports = of_turns(database, [turn.id for turn in turns])
-    return [ReportedTurn(turn, reports[turn.id]) for turn in turns]
 
 
 _REPORTS = """

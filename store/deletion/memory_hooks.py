@@ -170,6 +170,7 @@ def forget_knowledge(connection: apsw.Connection) -> int:
     connection.execute("delete from entity_frames where frame_id in (select id from deletion_scope)")
     for (entity_id,) in on_deleted:
         connection.execute(_DELETE_UNKNOWN, {"id": entity_id})
+        connection.execute(_FORGET_DESCRIPTION, {"id": entity_id})
     _forget_said(connection)
     fact_curation.find_roots(connection)
     return before - _total(connection)
@@ -208,6 +209,17 @@ where id = :id and not {_OWN}
     and not exists (select 1 from entity_frames o where o.entity_id = :id)
     and not exists (select 1 from facts f where f.subject_id = :id or f.object_entity_id = :id)
 """
+
+_FORGET_DESCRIPTION = """
+update entities
+set description = ''
+where id = :id and described_by = 'chat'
+    and not exists (select 1 from entity_frames o where o.entity_id = :id)
+    and not exists (
+        select 1 from facts f where :id in (f.subject_id, f.object_entity_id) and f.origin <> 'person'
+    )
+"""
+"""SQL: what a person's words keep loses what a chat said of it, once no frame and no other fact is left."""
 
 _SAID = f"""
 select thing.id, {{values}}

@@ -125,23 +125,18 @@ def dismissed(database: Database) -> set[str]:
     return set(database.column("select topic from user_topic_summaries where is_dismissed = 1"))
 
 
-def delete_everything(
-    database: Database, now_ms: int | None = None, *, with_entities: bool = False
-) -> dict[str, int]:
-    """Forget all memory of chats, with people, things and facts too; the chats stay. Returns how much went,
-    by kind; with a time that is kept as a receipt.
+def delete_everything(database: Database, now_ms: int) -> dict[str, int]:
+    """Forget all memory of chats, with people, things and facts; the chats stay. Returns how much went, by
+    kind, which is kept as a receipt.
 
     Packs go with the summaries they were made of, by triggers; the empty ones of questions that are being
     answered say that those are out of date.
     """
-    tables: tuple[str, ...] = (
-        "chat_summaries", "session_tags", "user_chat_summaries", "user_topic_summaries",
-    )  # fmt: skip
+    of_chats = "chat_summaries", "session_tags", "user_chat_summaries", "user_topic_summaries"
     with database.write() as connection:
         counts = {}
-        tables += ("facts", "entities") if with_entities else ()
         answered = " where turn_id not in (select id from turns where status = 'running')"
-        for table in (*tables, "context_packs", "context_samples"):
+        for table in (*of_chats, "facts", "entities", "context_packs", "context_samples"):
             which = answered * table.startswith("context_")
             counts[table] = change(connection, f"delete from {table}{which}")
         connection.execute(
@@ -150,8 +145,7 @@ def delete_everything(
         connection.execute("update chat_sessions set metadata = '{}' where state = 'open'")
         # No session comes to what was asked until now: a summary under way and an open window begin anew.
         connection.execute("update messages set session_id = null where session_id is not null")
-        if now_ms is not None:
-            preferences.put_preference(connection, FORGOTTEN, {"at_ms": now_ms, **counts})
+        preferences.put_preference(connection, FORGOTTEN, {"at_ms": now_ms, **counts})
         copies.outdate(connection)
     database.checkpoint()
     return counts
@@ -217,12 +211,14 @@ MAX_LOADED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Sessions a pack may draw on, newest first: ids, and vectors of one model.
+    """Sessions a pack may draw on, newest first: ids, those in which the person said something that is no
+    question, and vectors of one model.
 
     `vectors` is int8[len(ids), dimension], zeros where a session has none; None without a model.
     """
 
     ids: tuple[int, ...]
+    stated: frozenset[int]
     vectors: npt.NDArray[np.int8] | None
 
     def cosines(self, query: npt.NDArray[np.floating] | None) -> npt.NDArray[np.float64]:
@@ -237,14 +233,15 @@ class Candidates:
 def candidates(database: Database, model: str | None, without: int | None = None) -> Candidates:
     """Every session but `without` and those of its chat, the newest where they are too many."""
     found = database.rows(_CANDIDATES, {"model": model or "", "without": without, "limit": MAX_LOADED})
-    ids = tuple(number for number, _ in found)
-    size = max((len(vector) for _, vector in found if vector is not None), default=0)
+    ids = tuple(number for number, _, _ in found)
+    stated = frozenset(number for number, _, is_stated in found if is_stated)
+    size = max((len(vector) for _, vector, _ in found if vector is not None), default=0)
     if not model or not size:
-        return Candidates(ids, None)
+        return Candidates(ids, stated, None)
     none = bytes(size)
-    packed = b"".join(vector if vector and len(vector) == size else none for _, vector in found)
+    packed = b"".join(vector if vector and len(vector) == size else none for _, vector, _ in found)
     table = np.frombuffer(packed, np.int8).reshape(len(found), size)
-    return Candidates(ids, table)
+    return Candidates(ids, stated, table)
 
 
 def with_terms(database: Database, terms: Iterable[str]) -> dict[str, set[int]]:
@@ -322,7 +319,7 @@ def everything(database: Database) -> list[int]:
 
 
 _CANDIDATES = """
-select s.session_id, case when s.vector_model = :model then s.vector end
+select s.session_id, case when s.vector_model = :model then s.vector end, s.completed is not null
 from chat_summaries s
 where s.is_retracted = 0 and s.session_id not in (
     select other.id from chat_sessions this

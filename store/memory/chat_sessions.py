@@ -167,14 +167,8 @@ def use(connection: apsw.Connection, session_id: int, now_ms: int) -> None:
     )
 
 
-def note(database: Database, session_id: int, changes: Mapping[str, Any]) -> None:
-    """Change entries of a session's metadata; None takes one away."""
-    with database.write() as connection:
-        put_note(connection, session_id, changes)
-
-
-def put_note(connection: apsw.Connection, session_id: int, changes: Mapping[str, Any]) -> None:
-    """The same in a transaction that is under way; nothing when the session has gone."""
+def note(connection: apsw.Connection, session_id: int, changes: Mapping[str, Any]) -> None:
+    """Change entries of a session's metadata, inside `Database.write()`; None takes one away."""
     merged = "json_patch(metadata, ?)"  # which takes away what is null
     text = json.dumps(changes, ensure_ascii=False)
     connection.execute(f"update chat_sessions set metadata = {merged} where id = ?", (text, session_id))

@@ -19,10 +19,13 @@ import numpy.typing as npt
 from store.core.database import Database, change, rows, scalar
 from store.core.errors import Outdated
 from store.core.records import add_new, columns, put_parts
+from store.core.translation import N_
 from store.memory.documents import SUMMARY_FIELDS, Summary
 
 BY_RULES = "rules"
 BY_PERSON = "person"
+UNSOURCED = N_("Answered without a source:")
+"""The line above those sentences of a summary that rest on nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,6 @@ def put(
     *,
     tags: Mapping[str, float],
     tokens: int,
-    made_by: str,
     ended_ms: int,
     now_ms: int,
     embedded: Embedded | None = None,
@@ -112,7 +114,7 @@ def put(
         if not are_current(connection, session_id, made_of):
             return False
         values = {
-            "session": session_id, "ended": ended_ms, "tokens": tokens, "by": made_by, "now": now_ms,
+            "session": session_id, "ended": ended_ms, "tokens": tokens, "by": BY_RULES, "now": now_ms,
             "vector": embedded.vector.tobytes() if embedded else None,
             "model": embedded.model if embedded else None,
             **{name: fields.get(name) for name in SUMMARY_FIELDS},

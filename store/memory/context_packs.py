@@ -119,11 +119,6 @@ def of_turn(database: Database, chat_id: int, n: int) -> StoredPack | None:
     return database.first(StoredPack, sql, (chat_id, n))
 
 
-def of_turn_id(database: Database, turn_id: int) -> StoredPack | None:
-    """The same by the turn's own id."""
-    return database.first(StoredPack, f"{_SELECT} where p.turn_id = ?", (turn_id,))
-
-
 def by_hash(database: Database, session_id: int, wanted: str) -> StoredPack | None:
     """The last pack of a session with this hash; None when it was never sent or is forgotten."""
     which = "p.session_id = ? and p.hash = ? and p.text <> '' order by p.turn_id desc limit 1"
@@ -162,13 +157,15 @@ def judge(database: Database, helpfulness: Mapping[int, float]) -> None:
         )
 
 
-def unjudged(database: Database, turn_ids: Iterable[int]) -> list[int]:
-    """Which of these turns are sampled and not judged yet."""
+def unjudged(database: Database, turn_ids: Iterable[int]) -> dict[int, str]:
+    """Those of these turns that are sampled and not judged yet, with the text of their packs."""
     sql = """
-        select c.turn_id from json_each(?) j cross join context_samples c on c.turn_id = j.value
+        select c.turn_id, coalesce(p.text, '') from json_each(?) j
+        cross join context_samples c on c.turn_id = j.value
+        left join context_packs p on p.turn_id = c.turn_id
         where c.helpfulness is null
         """
-    return database.column(sql, (json.dumps(list(turn_ids)),))
+    return dict(database.rows(sql, (json.dumps(list(turn_ids)),)))
 
 
 def telemetry(database: Database) -> Telemetry:

@@ -8,7 +8,6 @@ queue of the embedder and prompts in step, so a document that is there can be fo
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -39,20 +38,6 @@ class Summary:
 
 
 SUMMARY_FIELDS = tuple(each.name for each in fields(Summary))
-
-# What document ids begin with. An observation and a session have several documents, told apart by a field.
-_PREFIXES: dict[str, DocType] = {
-    "obs": "observation", "summary": "session_summary",
-    "prompt": "user_prompt", "insight": "insight", "chat": "chat_summary",
-}  # fmt: skip
-_ID = re.compile(r"(?:(obs|summary)_([0-9]{1,18})_[a-z_]+|(prompt|insight|chat)_([0-9]{1,18}))", re.ASCII)
-
-
-def parse_id(text: str) -> tuple[DocType, int] | None:
-    """What a document id (``obs_7_facts``, ``prompt_12``) is of, or None when it is none."""
-    match = _ID.fullmatch(text)
-    return (_PREFIXES[match[1] or match[3]], int(match[2] or match[4])) if match else None
-
 
 # -- writing (inside `database.write()`) --------------------------------------------------
 

@@ -12,7 +12,7 @@ from store.core.database import Database, clean_text
 from store.core.records import narrowed
 from store.memory import chat_summaries, documents, insights, observations
 from store.memory.chat_summaries import ChatSummary
-from store.memory.documents import DocType, SessionSummary, UserPrompt
+from store.memory.documents import DocType, SessionSummary, Summary, UserPrompt
 from store.memory.insights import Insight
 from store.memory.observations import Observation
 
@@ -137,38 +137,34 @@ def load(database: Database, keys: Iterable[Key]) -> list[MemoryEntry]:
     wanted = list(keys)
     found: dict[Key, MemoryEntry] = {}
     for kind, load_many in _LOADERS.items():
-        for entry in load_many(database, [number for each, number in wanted if each == kind]):
+        for entry in map(_entry, load_many(database, [number for each, number in wanted if each == kind])):
             found[kind, entry.id] = entry
     return [found[key] for key in wanted if key in found]
 
 
-def of_observation(body: Observation) -> MemoryEntry:
-    return MemoryEntry("observation", body.id, body.start_ms, body.end_ms, body.title, body)
+def _entry(body: Body) -> MemoryEntry:
+    match body:
+        case Observation():
+            return MemoryEntry("observation", body.id, body.start_ms, body.end_ms, body.title, body)
+        case SessionSummary():
+            return MemoryEntry("session", body.id, body.start_ms, body.end_ms, _title(body), body)
+        case UserPrompt():
+            title = title_of(body.text)
+            return MemoryEntry("prompt", body.id, body.created_ms, body.created_ms + 1, title, body)
+        case Insight():
+            title = body.title or title_of(body.summary)
+            return MemoryEntry("insight", body.id, body.anchor.start_ms, body.anchor.end_ms, title, body)
+    return MemoryEntry("chat", body.session_id, body.started_ms, body.ended_ms + 1, _title(body), body)
 
 
-def of_session(body: SessionSummary) -> MemoryEntry:
-    said = next((text for text in body.fields.values() if text), "")
-    return MemoryEntry("session", body.id, body.start_ms, body.end_ms, title_of(said), body)
+def _title(summary: Summary) -> str:
+    return title_of(next(filter(None, summary.fields.values()), ""))
 
 
-def of_prompt(body: UserPrompt) -> MemoryEntry:
-    return MemoryEntry("prompt", body.id, body.created_ms, body.created_ms + 1, title_of(body.text), body)
-
-
-def of_insight(body: Insight) -> MemoryEntry:
-    title = body.title or title_of(body.summary)
-    return MemoryEntry("insight", body.id, body.anchor.start_ms, body.anchor.end_ms, title, body)
-
-
-def of_chat(body: ChatSummary) -> MemoryEntry:
-    title = title_of(next((text for text in body.fields.values() if text), ""))
-    return MemoryEntry("chat", body.session_id, body.started_ms, body.ended_ms + 1, title, body)
-
-
-_LOADERS: dict[EntryType, Callable[[Database, list[int]], Iterable[MemoryEntry]]] = {
-    "observation": lambda database, ids: map(of_observation, observations.get_many(database, ids)),
-    "session": lambda database, ids: map(of_session, documents.get_sessions(database, ids)),
-    "prompt": lambda database, ids: map(of_prompt, documents.get_prompts(database, ids)),
-    "insight": lambda database, ids: map(of_insight, insights.get_many(database, ids)),
-    "chat": lambda database, ids: map(of_chat, chat_summaries.get(database, ids).values()),
+_LOADERS: dict[EntryType, Callable[[Database, list[int]], Iterable[Body]]] = {
+    "observation": observations.get_many,
+    "session": documents.get_sessions,
+    "prompt": documents.get_prompts,
+    "insight": insights.get_many,
+    "chat": lambda database, ids: chat_summaries.get(database, ids).values(),
 }

@@ -51,6 +51,14 @@ class Insight:
     amends_id: int | None
     version: int
     versions: int
+    unsourced: tuple[str, ...]
+    """Sentences of the summary that rest on nothing."""
+
+    def borne_out(self, text: str) -> str:
+        """A text of it without these sentences."""
+        for sentence in self.unsourced:
+            text = text.replace(sentence, "…")
+        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +252,10 @@ _ELSEWHERE = {
     "amends_id": "a.amends_id",
     "version": _VERSIONS.format(" and o.id <= i.id"),
     "versions": _VERSIONS.format(""),
+    "unsourced": """(
+        select json_group_array(c.value ->> 'text') from json_each(t.payload, '$.claims') c
+        where c.value ->> 'state' in ('no_source', 'not_on_frame', 'no_evidence', 'not_found')
+    )""",
 }
 _SELECT = f"""
 select {columns(Insight, "i", **_ELSEWHERE)}

@@ -23,6 +23,7 @@ from store.core.database import Database, column, rows
 from store.embeddings.knn import RetrievalQuery
 from store.memory import entries as memory_entries
 from store.memory import insights, retrievers
+from store.memory.chat_summaries import UNSOURCED, ChatSummary
 from store.memory.entries import (
     ENTRY_TYPES,
     MEMORY_WINDOW_MS,
@@ -34,6 +35,7 @@ from store.memory.entries import (
     conditions,
 )
 from store.memory.insights import Insight, InsightFilter
+from store.memory.observations import MODEL_SAYS
 from store.memory.retrievers import Question
 from store.search import query
 from store.search.snippet import snippet
@@ -91,9 +93,20 @@ def search_memory(
     shown = []
     for entry in entries:
         score, _, text = chosen[entry.type, entry.id]
+        text = entry.body.borne_out(text) if isinstance(entry.body, Insight) else text
         told = snippet(text, parsed)
-        shown.append(replace(entry, snippet=told.text, highlights=told.highlights, score=round(score, 6)))
+        mark = _mark_before(text, told.start) if isinstance(entry.body, ChatSummary) else ""
+        highlights = tuple((start + len(mark), end + len(mark)) for start, end in told.highlights)
+        shown.append(replace(entry, snippet=mark + told.text, highlights=highlights, score=round(score, 6)))
     return MemoryPage(tuple(shown), "fts" if found.strategy == "fts5" else found.strategy, found.reason)
+
+
+def _mark_before(text: str, start: int) -> str:
+    """What marks a place in what a chat came to, and stands before it."""
+    before = text[:start]
+    if MODEL_SAYS in before.rpartition("\n")[2]:
+        return MODEL_SAYS
+    return f"{UNSOURCED} " if UNSOURCED in before else ""
 
 
 _DOCUMENTS = """

@@ -12,7 +12,6 @@ import apsw
 from store.core.database import Database, rows
 from store.core.translation import gettext
 from store.memory import entries as memory_entries
-from store.memory.documents import parse_id
 from store.memory.entries import PROMPT_PROJECT, RECORD_TYPES, Key, MemoryEntry, RecordType
 
 TIMELINE_DEPTH = 10
@@ -25,7 +24,8 @@ _MOST = 500
 
 Unit = Literal["records", "hours"]
 _NAMED = re.compile(
-    r"(?:(observation|obs|session(?:_summary)?|(?:user_)?prompt|frame|chat|insight)[:_\s]*#?|#)?([0-9]{1,18})",
+    r"(?:(observation|obs|session|(?:session_)?summary|(?:user_)?prompt|frame|chat_?|insight)[:_\s]*#?|#)?"
+    r"([0-9]{1,18})(?:_[a-z_]+)?",
     re.ASCII | re.IGNORECASE,
 )
 
@@ -97,10 +97,7 @@ def get_context_timeline(
 def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
     """The moment an anchor stands for. Raises `BadAnchor` and `UnknownAnchor`."""
     text = str(anchor).strip().strip("[]()").strip()
-    named, document = _NAMED.fullmatch(text), parse_id(text)
-    if document is not None:
-        return _entry(connection, *document)
-    if named is not None:
+    if named := _NAMED.fullmatch(text):
         return _entry(connection, named[1] and named[1].lower(), int(named[2]))
     try:
         at = datetime.fromisoformat(text)
@@ -174,6 +171,7 @@ _ANCHORS = {
     "obs": _OBSERVATION,
     "session": _SESSION,
     "session_summary": _SESSION,
+    "summary": _SESSION,
     "prompt": _PROMPT,
     "user_prompt": _PROMPT,
     "frame": "select 'time', null, captured_ms from frames where id = ?",
@@ -182,7 +180,7 @@ _ANCHORS = {
         select 'prompt', id, created_ms from messages
         where conversation_id = ? and role = 'user' order by id desc limit 1
     """,
-    "chat_summary": "select 'time', null, ended_ms from chat_summaries where session_id = ?",
+    "chat_": "select 'time', null, ended_ms from chat_summaries where session_id = ?",
 }
 """By kind: the type, id and moment of what is told by this id."""
 _PROJECT: dict[RecordType, str] = {

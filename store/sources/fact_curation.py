@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import apsw
 
@@ -92,15 +93,18 @@ def use(connection: apsw.Connection, turn_id: int, entities: Iterable[int], fact
         add_new(connection, "knowledge_uses", "turn_id, kind, thing_id", used)
 
 
-def uses_of_entity(database: Database, entity_id: int) -> list[FactUse]:
-    """Answers for which an entity was recalled, or what was merged into it; latest first."""
-    among = "select id from entities where id = :id or merged_root = :id"
-    return _uses(database, "entity", among, entity_id)
-
-
-def uses_of_fact(database: Database, fact_id: int) -> list[FactUse]:
-    """Answers for which a fact was recalled, latest first."""
-    return _uses(database, "fact", ":id", fact_id)
+def uses(database: Database, kind: Literal["entity", "fact"], number: int) -> list[FactUse]:
+    """Answers for which a fact was recalled, or an entity or what was merged into it; latest first."""
+    merged = "or u.kind = 'entity' and u.thing_id in (select id from entities where merged_root = :id)"
+    sql = f"""
+        select distinct t.conversation_id, t.n, t.question, t.created_ms
+        from knowledge_uses u
+        join turns t on t.id = u.turn_id
+        where u.kind = :kind and (u.thing_id = :id {merged})
+        order by t.created_ms desc, t.id desc
+        limit 20
+        """
+    return database.records(FactUse, sql, {"kind": kind, "id": number})
 
 
 def use_counts(database: Database, fact_ids: Iterable[int]) -> dict[int, int]:
@@ -174,21 +178,6 @@ def _object(fact: Fact) -> str:
     if fact.object_entity_id is not None:
         return f"entity {fact.object_entity_id}"
     return " ".join(tokenizer.words(fact.object_value or ""))
-
-
-def _uses(database: Database, kind: str, among: str, number: int) -> list[FactUse]:
-    return database.records(
-        FactUse,
-        f"""
-        select distinct t.conversation_id, t.n, t.question, t.created_ms
-        from knowledge_uses u
-        join turns t on t.id = u.turn_id
-        where u.kind = :kind and u.thing_id in ({among})
-        order by t.created_ms desc, t.id desc
-        limit 20
-        """,
-        {"kind": kind, "id": number},
-    )
 
 
 _FIND_ROOTS = """

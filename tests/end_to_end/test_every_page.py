@@ -64,7 +64,6 @@ def test_every_page_is_accessible_and_fits(browser: Browser, full: Site) -> None
         "/chats?q=zzzz",
         f"/memory/entities/{people['A. Bauer']}/merge?into={people['Anna Bauer']}",
         *(f"{turn}{part}" for part in ("", "/events", "/context")),  # linked in some states only
-        "/personas/2/edit",
     ]
     pages, unseen = _pages(full, more)
     assert unseen == set()

@@ -46,7 +46,6 @@ class PackLineAnswer(Answer):
 
 class PartAnswer(PackLineAnswer):
     why: str
-    is_cut: bool = Field(False, description="Of a pack of an earlier version: whether its end is missing.")
 
 
 class LeftOutAnswer(PackLineAnswer):

@@ -153,7 +153,7 @@ def show_facts() -> Response:
 def show_fact(fact_id: int) -> Response:
     """One fact: where it was learned, and which answers it went into."""
     fact = entities.fact(services().database, fact_id)
-    uses = fact_curation.uses_of_fact(services().database, fact.id)
+    uses = fact_curation.uses(services().database, "fact", fact.id)
     return templating.render_page("entities/fact.html", fact=fact, uses=uses)
 
 
@@ -202,7 +202,7 @@ def _entity_page(entity: Entity, status: int = 200, forget_problem: str = "") ->
         seen=fact_curation.seen(database, entity),
         shots=frames.get_many(database, sorted(entity.frames)[-_SHOTS:]).values(),
         heat=_heat(database, entity, viewer()),
-        uses=fact_curation.uses_of_entity(database, entity.id),
+        uses=fact_curation.uses(database, "entity", entity.id),
         others=sorted((e for e in same_kind if e.id != entity.id), key=lambda e: e.name.casefold()),
         confirmation=_(FORGET),
         forget_problem=forget_problem,

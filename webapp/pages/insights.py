@@ -240,5 +240,6 @@ def _view(own: Services, insight: Insight, viewer: Viewer) -> TurnView:
 
 
 def _snippet(insight: Insight) -> str:
-    text = " ".join(_MARKS.sub("", without_numbers(insight.summary)).split())
+    """Its beginning, without the sentences that are marked where it is shown whole."""
+    text = " ".join(_MARKS.sub("", without_numbers(insight.borne_out(insight.summary))).split())
     return text if len(text) <= _SNIPPET_CHARS else f"{text[:_SNIPPET_CHARS].rstrip()}…"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from flask import redirect, request
 from werkzeug.wrappers import Response
 
@@ -27,13 +25,6 @@ _SHOTS = 3
 _MAX_CHARS = 1_000
 _MAX_NARRATIVE = 4_000
 _MAX_LINES = 50
-
-
-@templating.get("/memory")
-def show() -> Response:
-    """Where a day's observations are now: the page of that day."""
-    day = request.args.get("day")
-    return redirect(f"/days?{urlencode({'day': day})}" if day else "/days")
 
 
 @templating.get("/memory/observations/<id:observation_id>")

@@ -98,5 +98,5 @@ def forget() -> Response:
     own = services()
     if not is_confirmed(FORGET):
         return _page(422, {"confirm": _("Type %(word)s to forget it for good.", word=_(FORGET))})
-    chat_digests.delete_everything(own.database, own.clock(), with_entities=True)
+    chat_digests.delete_everything(own.database, own.clock())
     return templating.redirect_to("/settings/memory#forget")

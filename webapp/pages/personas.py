@@ -79,7 +79,6 @@ def add() -> Response:
 
 
 @templating.get("/personas/<id:persona_id>")
-@templating.get("/personas/<id:persona_id>/edit")
 def one(persona_id: int) -> Response:
     """One persona in its editor; ``?compare=N`` shows what changed since version N."""
     return _page(personas.get(services().database, persona_id))

@@ -25,8 +25,10 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
 from store.egress import egress_log
+from store.embeddings.knn import RetrievalQuery
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.observations import MODEL_SAYS
+from store.memory.search import search_memory
 from tests.assistant.context.conftest import changed, paced
 from tests.assistant.context.helpers import DAY_MS, Past
 from tests.factories import NOON_MS, Clock, store_frame
@@ -95,6 +97,11 @@ def test_only_proven_sentences_are_learned(past: Past, context: ContextServices)
     found = summary_of(context, session_id)
     assert found.learned is None
     assert found.notes == "Answered without a source:\nAliens did it."
+    [found_by] = search_memory(
+        context.database, RetrievalQuery("aliens"), ("chat",), now_ms=context.clock()
+    ).entries
+    assert found_by.snippet == "Answered without a source: Aliens did it."
+    assert [found_by.snippet[start:end] for start, end in found_by.highlights] == ["Aliens"]
 
 
 def test_what_was_learned_is_plain_text(past: Past, context: ContextServices) -> None:

@@ -98,7 +98,7 @@ def test_all_memory_of_chats_can_be_deleted_and_the_chats_stay(
     past: Past, context: ContextServices, database: Database
 ) -> None:
     past.window("What was it?", answers=[f"It was {SECRET}."])
-    counts = chat_digests.delete_everything(database)
+    counts = chat_digests.delete_everything(database, NOON_MS)
     assert counts["chat_summaries"] == 1
     assert SECRET not in everywhere(database)
     look(context)
@@ -113,9 +113,9 @@ def test_what_was_forgotten_is_not_written_by_a_summary_under_way_nor_by_an_open
     turns = chat_summaries.summary_input(database, under_way)
     fields = session_summary.summary_by_rules(turns)
     still_open = past.window("And then?", answers=[f"Again {SECRET}."], closed=False)
-    chat_digests.delete_everything(database)
+    chat_digests.delete_everything(database, NOON_MS)
     assert not chat_summaries.put(
-        database, under_way, fields, tags={SECRET: 1.0}, tokens=1, made_by="m", ended_ms=NOON_MS,
+        database, under_way, fields, tags={SECRET: 1.0}, tokens=1, ended_ms=NOON_MS,
         now_ms=NOON_MS, terms={SECRET: 1}, made_of=turns,
     )  # fmt: skip
     close(context, still_open, "window")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.context import relevance, session_summary
+from assistant.context import relevance, session_summary, topics
 from assistant.context.background import ContextRequest, prepare
 from assistant.context.packs import TRUNCATED, Chat, Pack, SectionName, fill
 from assistant.context.relevance import Said
@@ -201,3 +201,28 @@ def test_a_small_window_is_told_as_much_in_chinese_as_it_holds(past: Past, conte
     )
     pack = prepare(context, asking).pack
     assert settled in pack.text and pack.tokens <= 145
+
+
+def test_what_was_settled_is_told_of_its_subject_and_not_of_whatever_else_was_decided(
+    past: Past, context: ContextServices
+) -> None:
+    past.window("Decided: we spend May on the islands, and settle the fare in March.", answers=["Noted."])
+    past.window("Which bakery has rye bread?", answers=["The one on the corner."], states=["no_source"])
+    past.window("The bakery delivers rye bread on Mondays.", answers=["Good."], states=["no_source"])
+    text = asked_anew(context, "What had we decided and settled about the bakery?")
+    assert "The bakery delivers rye bread on Mondays." in text and "islands" not in text
+
+
+def test_an_answer_without_a_source_is_told_as_one(past: Past, context: ContextServices) -> None:
+    past.window("Which bakery has rye bread?", answers=["Zwirbel and Sons."], states=["no_source"])
+    assert "Answered without a source: Zwirbel and Sons." in asked_anew(context, "Which bakery was it?")
+    for kind in ("recent", "history"):
+        context.clock.now_ms += 40 * DAY_MS * (kind == "history")  # type: ignore[attr-defined]
+        [line] = topics.roll_up(context.database, kind, context.clock()).lines
+        assert "Answered without a source: Zwirbel and Sons." in line.text
+
+
+def asked_anew(context: ContextServices, question: str) -> str:
+    """What a question in a new window is told."""
+    session_id = chat_sessions.create(context.database, context.clock())
+    return prepare(context, ContextRequest(question, session_id=session_id, version="v2")).system_augmentation

@@ -421,7 +421,7 @@ def test_a_window_is_of_one_chat(window: Window, database: Database) -> None:
 def test_a_pack_that_is_deleted_is_not_told_again(window: Window, database: Database) -> None:
     window.ask(QUESTIONS[0])
     assert LEARNED in window.told()
-    chat_digests.delete_everything(database)
+    chat_digests.delete_everything(database, 0)
     window.ask(QUESTIONS[1])
     assert LEARNED not in window.told()
 

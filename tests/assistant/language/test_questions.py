@@ -11,6 +11,7 @@ from assistant.language.questions import (
     form_of,
     leans,
     says_change,
+    without_settling,
 )
 from tests.tables import for_each
 
@@ -171,3 +172,22 @@ def test_where_asks_for_a_place() -> None:
     questions = ("Where is it?", "Wo ist es?", "C'est où ?", "在哪里？", "어디야?", "どこですか")
     assert all(map(asks_where, questions))
     assert not asks_where("When is it?")
+
+
+@for_each(
+    ("question", "about"),
+    [
+        ("What had we settled about the bees?", "what had we about the bees?"),
+        ("Was hatten wir zum Hochzeitsessen beschlossen?", "was hatten wir zum hochzeitsessen ?"),
+        ("O que decidimos a respeito do site da padaria?", "o que a respeito do site da padaria?"),
+        ("Что мы решили насчёт забора?", "что мы насчёт забора?"),
+        ("关于阳台的植物，我们之前定了什么？", "关于阳台的植物,我们之前 什么?"),
+    ],
+)
+def test_what_was_settled_is_asked_of_something(question: str, about: str) -> None:
+    assert " ".join(without_settling(question).split()) == about
+
+
+@for_each("question", ["What did we decide?", "Where are the bees?", "Wo sind die Bienen?", ""])
+def test_a_question_for_nothing_else_keeps_its_words(question: str) -> None:
+    assert without_settling(question) == question

@@ -128,7 +128,7 @@ def test_what_is_quoted_is_of_its_source_leads_there_and_is_no_evidence(
     [again] = _asked(home, stub, "When is the boiler check?", 'It says "Boiler *check*".').claims
     assert (again.state, again.source, again.address) == (claim.state, claim.source, claim.address)
     result = ask(home, "When is Ruth's birthday?")
-    [use] = fact_curation.uses_of_fact(home.database, int(result.claims[0].address.rpartition("/")[2]))
+    [use] = fact_curation.uses(home.database, "fact", int(result.claims[0].address.rpartition("/")[2]))
     assert (use.chat_id, use.turn) == (result.chat_id, result.turn_id)
 
 

@@ -26,10 +26,12 @@ from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.paths import DataDir
 from store.deletion import deletion
+from store.embeddings.knn import RetrievalQuery
 from store.frames import tags
 from store.frames.media import Media
 from store.memory import insights
 from store.memory.insights import Insight
+from store.memory.search import search_memory
 from store.sources import entities, imports, locations
 from store.sources.entities import Provenance
 from store.sources.locations import PointRecord
@@ -424,6 +426,19 @@ def test_a_title_that_names_what_nobody_saw_is_none(
 ) -> None:
     stub.reply("You set retention to 14 days [[e1]].").reply(title)
     assert tell(deps, frame_anchor(afternoon)).title != title
+
+
+def test_a_sentence_without_a_source_is_no_title_and_shown_nowhere_without_its_mark(
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
+) -> None:
+    nonsense = "Zorblax the flamingo bought a submarine."
+    stub.reply(reply(f"Retention is 14 days [[e1]]. {nonsense}", ("e1", "retention set to 14 days")))
+    stub.reply("Zorblax bought a submarine")
+    insight = tell(deps, frame_anchor(afternoon))
+    assert insight.title == "main.py" and nonsense in insight.summary
+    assert insight.unsourced == (nonsense,)
+    [found] = search_memory(deps.database, RetrievalQuery("retention"), ("insight",), now_ms=NOW_MS).entries
+    assert "14 days" in found.snippet and "Zorblax" not in found.snippet
 
 
 # -- whatever breaks ------------------------------------------------------------------------

@@ -256,10 +256,10 @@ def test_what_was_taken_back_is_not_told_and_what_is_told_is_noted_with_its_turn
         ran = run(deps)
     [row] = told(stub)[0]["entities"]
     assert [fact["fact_id"] for fact in row["facts"]] == [tea]
-    [use] = fact_curation.uses_of_fact(database, tea)
+    [use] = fact_curation.uses(database, "fact", tea)
     assert (use.chat_id, use.turn) == (ran.result.chat_id, ran.result.turn_id)
-    assert fact_curation.uses_of_entity(database, anna) == [use]
-    assert fact_curation.uses_of_fact(database, rum) == []
+    assert fact_curation.uses(database, "entity", anna) == [use]
+    assert fact_curation.uses(database, "fact", rum) == []
 
 
 def test_deleting_the_messages_takes_the_answer_along(database: Database, stub: StubModel) -> None:

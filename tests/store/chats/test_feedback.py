@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.evals.answer_check import reported_turns
 from store.chats import conversations, feedback
 from store.chats.feedback import MAX_NOTE_CHARS, WHOLE_ANSWER, Report
 from store.chats.records import StoredTurn
@@ -29,7 +30,7 @@ def test_a_report_comes_back_with_its_turn_and_its_frame(database: Database, dat
     turn, frame_id = answered(database, data_dir)
     assert say(database, turn, 1, note="  it shows Tuesday ")
     assert say(database, turn, WHOLE_ANSWER, "right")
-    (found,) = feedback.reported_turns(database)
+    (found,) = reported_turns(database)
     assert found.turn == conversations.turn(database, turn.chat_id, 1)
     assert found.reports == (
         Report(0, "right", "", 50, None),
@@ -49,7 +50,7 @@ def test_a_second_verdict_replaces_the_first_and_can_be_taken_back(
     }
     assert feedback.withdraw(database, turn.chat_id, turn.n, 1)
     assert not feedback.withdraw(database, turn.chat_id, turn.n, 1)
-    assert feedback.reported_turns(database) == []
+    assert reported_turns(database) == []
 
 
 def test_only_what_an_answer_cites_can_be_reported(database: Database, data_dir: DataDir) -> None:
@@ -58,7 +59,7 @@ def test_only_what_an_answer_cites_can_be_reported(database: Database, data_dir:
     assert not say(database, turn, 2)
     assert not say(database, running, WHOLE_ANSWER)
     assert not feedback.report(database, 99, 1, 1, "wrong", "", 50)
-    assert feedback.reported_turns(database) == []
+    assert reported_turns(database) == []
 
 
 def test_turns_come_in_the_order_they_were_asked(database: Database, data_dir: DataDir) -> None:
@@ -66,14 +67,14 @@ def test_turns_come_in_the_order_they_were_asked(database: Database, data_dir: D
     earlier, _ = answered(database, data_dir, 20)
     for turn in (later, earlier):
         say(database, turn, 1)
-    assert [found.turn.id for found in feedback.reported_turns(database)] == [earlier.id, later.id]
+    assert [found.turn.id for found in reported_turns(database)] == [earlier.id, later.id]
 
 
 def test_a_deleted_frame_leaves_the_report_without_it(database: Database, data_dir: DataDir) -> None:
     turn, frame_id = answered(database, data_dir)
     say(database, turn, 1)
     deletion.delete_frames(database, Media(data_dir.media), [frame_id])
-    (found,) = feedback.reported_turns(database)
+    (found,) = reported_turns(database)
     assert found.reports == (Report(1, "wrong", "", 50, None),)
 
 
@@ -81,4 +82,4 @@ def test_a_deleted_chat_takes_its_reports_along(database: Database, data_dir: Da
     turn, _ = answered(database, data_dir)
     say(database, turn, 1)
     conversations.delete(database, turn.chat_id)
-    assert feedback.reported_turns(database) == []
+    assert reported_turns(database) == []

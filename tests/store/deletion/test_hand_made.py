@@ -45,7 +45,9 @@ def _learn(database: Database, frame: FrameRow, n: int) -> None:
     session = chat_sessions.create(database, at_ms, chat)
     learned, own = Provenance(at_ms, asked.id, frame.id), Provenance(at_ms)
     with database.write() as connection:
-        keeper_id, _ = entities.store_entity(connection, "person", keeper, learned, f"keeps {animal}")
+        # In the words of the frame, and in others, which rest on it all the same.
+        described = f"keeps {animal}" if n % 2 else "looks after whatever is brought in"
+        keeper_id, _ = entities.store_entity(connection, "person", keeper, learned, described)
         seen_id, _ = entities.store_entity(connection, "thing", animal, learned, f"seen with {keeper}")
         entities.store_fact(connection, seen_id, "belongs to", learned, object_entity_id=keeper_id)
         # By hand: a fact on the frame's page, one that a chat had learned before, and a new person.

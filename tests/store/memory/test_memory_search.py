@@ -15,7 +15,7 @@ from store.core.database import Database, rows, scalar
 from store.embeddings import vectors
 from store.embeddings.knn import RetrievalQuery
 from store.memory import observation_writer, retrievers, search
-from store.memory.documents import get_prompts, get_sessions, parse_id
+from store.memory.documents import get_prompts, get_sessions
 from store.memory.entries import MEMORY_WINDOW_MS, RECORD_TYPES, MemoryFilters
 from store.memory.observation_writer import backfill
 from store.memory.observations import Fact
@@ -23,7 +23,6 @@ from store.memory.search import MemoryPage
 from tests.factories import CASES, NOON_MS
 from tests.memories import draft, put_observation, put_session
 from tests.store.search.plans import plans
-from tests.tables import for_each
 
 DAY_MS = 86_400_000
 MODEL = "fake"
@@ -134,23 +133,6 @@ def test_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is_gone
     conversations.delete(database, 1)
     assert keys(search.search_memory(database, RetrievalQuery("zebra"), now_ms=NOON_MS)) == []
     assert document_ids(database) == set()
-
-
-@for_each(
-    ("text", "expected"),
-    [
-        ("obs_7_facts", ("observation", 7)),
-        ("summary_3_next_steps", ("session_summary", 3)),
-        ("prompt_12", ("user_prompt", 12)),
-        ("obs_7", None),
-        ("prompt_12_text", None),
-        ("prompt_x", None),
-        ("frame_7_text", None),
-        ("", None),
-    ],
-)
-def test_document_ids_are_read(text: str, expected: tuple[str, int] | None) -> None:
-    assert parse_id(text) == expected
 
 
 def test_an_unchanged_text_keeps_its_document_and_its_vectors(database: Database) -> None:

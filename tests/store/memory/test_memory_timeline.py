@@ -99,6 +99,8 @@ def test_whatever_is_shown_by_an_id_is_an_anchor(
     for name in ("session", "prompt"):
         for form in (f"{name} {mixed[name]}", f"{name.title()} #{mixed[name]}", f"{name}_{mixed[name]}"):
             assert get_context_timeline(database, form).anchor.id == mixed[name]
+    for form in (f"summary_{mixed['session']}", f"summary_{mixed['session']}_notes", "session_summary 1"):
+        assert get_context_timeline(database, form).anchor.id == mixed["session"]
 
 
 def test_a_question_is_of_the_project_whose_frame_its_answer_cites(

@@ -132,7 +132,7 @@ def test_all_memory_is_exported_and_deleted(
     [summary] = everything["summaries"]
     assert (summary["session_id"], summary["learned"]) == (str(earlier), LEARNED)
     assert [topic["topic"] for topic in everything["topics"]] == ["retention"]
-    gone = chat_digests.delete_everything(database)
+    gone = chat_digests.delete_everything(database, NOON_MS)
     assert (gone["chat_summaries"], gone["user_topic_summaries"], gone["context_packs"]) == (1, 1, 1)
     assert LEARNED not in program.get("/api/v1/summaries/export").get_data(as_text=True)
     assert len(program.get("/api/v1/chats").get_json()["data"]) == 2

@@ -156,7 +156,8 @@ def test_life_and_sizes_are_kept(past: Past, context: ContextServices) -> None:
     session = chat_sessions.get(context.database, session_id)
     assert session is not None
     assert (session.state, session.created_ms, session.closed_ms) == ("closed", NOON_MS, NOON_MS)
-    chat_sessions.note(context.database, session_id, {"last_context_hash": "abc", "gone": None})
+    with context.database.write() as connection:
+        chat_sessions.note(connection, session_id, {"last_context_hash": "abc", "gone": None})
     again = chat_sessions.get(context.database, session_id)
     assert again is not None and again.metadata == {"last_context_hash": "abc"}
     found = context.database.connection().execute(

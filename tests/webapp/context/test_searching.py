@@ -191,7 +191,7 @@ def test_forgetting_all_memory_takes_what_the_tool_told(
     past.window(QUESTION, answers=[LEARNED])
     ask(program, stub)
     [chat] = [each for each in program.get("/api/v1/chats").get_json()["data"] if "find out" in each["title"]]
-    chat_digests.delete_everything(database)
+    chat_digests.delete_everything(database, NOON_MS)
     [call] = tool_calls.of_turn(database, chat["id"], 1)
     assert (call.output, call.is_forgotten) == ("", True)
     assert all(LEARNED not in (request.body or "") for request in egress_log.of_turn(database, chat["id"], 1))

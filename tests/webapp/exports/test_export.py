@@ -13,7 +13,8 @@ import pytest
 from flask import Flask
 from PIL import Image
 
-from store.chats import conversations, feedback
+from bench.evals.answer_check import reported_turns
+from store.chats import conversations
 from store.chats.records import StoredEvidence
 from store.core.database import Database
 from store.core.paths import DataDir
@@ -283,7 +284,7 @@ def test_a_wrong_source_loses_its_mark_and_feeds_the_regression_set(
     assert "You marked it wrong" in html
     assert f'name="without" value="{told.frames[1].id}"' in html
     browser.post(f"{told.page}/sources/2", data={**form, "note": "  another lunch "})
-    [found] = feedback.reported_turns(told.database)
+    [found] = reported_turns(told.database)
     assert [(each.n, each.verdict, each.note) for each in found.reports] == [(2, "wrong", "another lunch")]
     markdown = program.get(f"{told.api}?fmt=md").text
     assert "You marked this source as wrong" in markdown
@@ -292,6 +293,6 @@ def test_a_wrong_source_loses_its_mark_and_feeds_the_regression_set(
         f"{told.page}/sources/2", data={**form, "verdict": "withdraw"}, headers={"HX-Request": "true"}
     )
     assert cite in fragment.text and "You marked it wrong" not in fragment.text
-    assert feedback.reported_turns(told.database) == []
+    assert reported_turns(told.database) == []
     for bad in ("sources/3", "sources/0"):
         assert browser.post(f"{told.page}/{bad}", data=form).status_code == 404

@@ -80,10 +80,8 @@ def test_the_month_above_a_day_marks_the_days_with_data(browser: Actor, frame_id
     assert 'href="/days/2026-12-01?month=1" aria-label="Later month"' in month
 
 
-def test_the_timeline_and_the_old_address_lead_to_their_day(browser: Actor, frame_id: int) -> None:
+def test_the_timeline_leads_to_its_day(browser: Actor, frame_id: int) -> None:
     assert f'href="{FRIDAY}"' in page(browser, "/timeline?day=2026-11-20&tz=UTC")
-    answer = browser.get("/memory?day=2026-11-20")
-    assert (answer.status_code, answer.headers["Location"]) == (302, "/days?day=2026-11-20")
     assert "Changed retention" in page(browser, "/days?day=2026-11-20&tz=UTC")
 
 
@@ -282,6 +280,23 @@ def test_an_hour_that_was_deleted_meanwhile_is_not_asked_about(
     with database.write() as connection:
         connection.execute("delete from observations")
     assert list(started[1]) == []
+
+
+def test_an_hour_that_an_observation_of_the_next_one_quotes_is_asked_about(
+    app: Flask, browser: Actor, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    early, late = (
+        store_frame(database, data_dir, NOON_MS + at_ms, words)
+        for at_ms, words in ((-1_000, "the tide table"), (1_000, "the ferry"))
+    )
+    facts = [("the tide table", early.id), ("the ferry", late.id)]
+    days.put_day(database, facts, frame_ids=[early.id, late.id])
+    started: list[Iterator[TurnRequest]] = []
+    monkeypatch.setattr(LiveTurns, "start_series", lambda *given: started.append(given[3]))
+    assert "Write 2 insights" in page(browser, FRIDAY)
+    browser.post(f"{FRIDAY}/insights", data={"csrf_token": csrf_of(app, browser)})
+    asked = [request.anchor.start_ms for request in started[0] if request.anchor]
+    assert asked == [NOON_MS - HOUR_MS, NOON_MS]
 
 
 def test_the_hour_that_runs_is_not_yet_to_be_told(

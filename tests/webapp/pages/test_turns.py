@@ -17,6 +17,7 @@ from flask import Flask
 from assistant.context.background import NO_CONTEXT
 from assistant.core.records import FinalEvent, TextEvent
 from assistant.turns.live import LiveTurn
+from assistant.turns.plan import NEUTRAL
 from assistant.turns.stored_turns import stored_turn
 from engines.cancellation import CancelToken
 from store.chats import conversations
@@ -228,6 +229,21 @@ def test_a_turn_with_tools_that_failed_is_tried_again_without_a_range(
     assert "Retry" in html and 'type="hidden" name="from_ms"' not in html
     again = browser.post("/chat/1", data={**form, "message": "How many?"})
     assert again.status_code == 303 and "Done." in settled(browser, "/chat/1/turns/2")
+
+
+def test_what_failed_is_tried_again_in_no_voice_and_of_the_frame_as_it_was_asked(
+    browser: Actor, form: dict[str, str], stub: StubModel, database: Database, frame: int
+) -> None:
+    stub.reply("Done.").fail(401, "wrong key").reply("Done.")
+    settled(browser, asked(browser, form, "How many?", persona_id="1"))
+    again = {**form, "message": "What stands here?", "persona_id": "", "frame": str(frame)}
+    assert browser.post("/chat/1", data=again).status_code == 303
+    assert "Retry" in settled(browser, "/chat/1/turns/2")
+    assert browser.post("/chat/1/turns/2/retry", data=form).status_code == 303
+    settled(browser, "/chat/1/turns/3")
+    assert stub.requests[-1]["messages"][0]["content"].startswith(NEUTRAL)
+    again_asked = conversations.turn(database, 1, 3)
+    assert again_asked and again_asked.given["frame_id"] == frame
 
 
 @pytest.mark.parametrize("given", [RANGE, {}], ids=["range", "no_range"])

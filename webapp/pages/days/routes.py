@@ -155,16 +155,18 @@ def tell(on: date) -> BaseResponse:
     elif not request.form.get("stop"):
         day = day_or_404(on)
         hours = _untold_hours(own, day.start_ms, day.end_ms)
-        requests = _requests(own, viewer().zone_name, hours)
+        requests = _requests(own, viewer().zone_name, day, hours)
         own.turns.start_series(name, turn_services(own), requests, len(hours))
     return templating.redirect_to(f"/days/{name}#insights")
 
 
-def _requests(own: Services, zone_name: str, hours: Sequence[Anchor]) -> Iterator[TurnRequest]:
-    """The questions of hours, of each when it is asked: meanwhile it may be told, or deleted."""
+def _requests(
+    own: Services, zone_name: str, day: DailySummary, hours: Sequence[Anchor]
+) -> Iterator[TurnRequest]:
+    """The questions of hours of a day, of each when it is asked: meanwhile it may be told, or deleted."""
     for hour in hours:
-        for anchor in _untold_hours(own, hour.start_ms, hour.end_ms):
-            yield anchor_facts.request(anchor, zone_name, own.clock())
+        if hour in _untold_hours(own, day.start_ms, day.end_ms):
+            yield anchor_facts.request(hour, zone_name, own.clock())
 
 
 @templating.get("/days/<day:on>/insights")
