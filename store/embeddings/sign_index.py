@@ -1,4 +1,4 @@
-"""Two bits for each of 192 numbers of all vectors in memory: they choose the candidates of a nearest-neighbour search.
+"""Two bits for each of 192 numbers of all vectors in memory, which choose the candidates of a search.
 
 A vector is turned so that its first 192 numbers tell most of where vectors of this store differ, and each of
 them about as much as another (Gong and Lazebnik, "Iterative Quantization", 2011). One bit says whether such a
@@ -27,13 +27,13 @@ from store.core.database import Database, column, rows, scalar
 from store.embeddings.vectors import Kind, Model
 
 MAX_BYTES = 600_000_000
-"""Bits and ids of one kind: ten million vectors of 384 numbers."""
+"""Bits and ids of one kind: ten million vectors."""
 AT_ONCE_ROWS = 100_000
 """More rows than these (half a second) are loaded beside the questions, not in front of one."""
 
 _READ_ROWS = 2_000
-_BLOCK_ROWS = 65_536
-"""A block's words fit the cache."""
+_BLOCK_ROWS = 64_000
+"""A block's words fit the cache, and what is read at once fills it to the brim."""
 _NUMBERS = 192
 _PASSING = 32
 """One in so many passes by its first bits and is compared by both (`docs/scale.md`)."""
@@ -63,10 +63,11 @@ class _Coding:
     learnt_from: int
 
     def bits(self, packed: npt.NDArray[np.int8]) -> tuple[Words, Words]:
-        """``uint64[n, words]`` twice, of -3, -1, 1 and 3 (times half of `large`) the higher and the lower bit."""
+        """``uint64[n, words]`` twice: of -3, -1, 1, 3 halves of `large` the higher and the lower bit."""
         vectors = packed.astype(np.float32)
         turned = vectors @ self.turn
-        is_large = np.abs(turned) > self.large * np.linalg.norm(vectors, axis=1, keepdims=True)
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        is_large = np.abs(turned) > self.large * lengths[:, None]
         return _packed(turned > 0), _packed(is_large == (turned > 0))
 
 
@@ -227,7 +228,7 @@ class SignIndex:
     def _taken_in(
         self, connection: apsw.Connection, blocks: tuple[_Block, ...], last_id: int
     ) -> tuple[tuple[_Block, ...], int]:
-        """These blocks with what was stored after a row, and the last row of all; anew where there are none."""
+        """These blocks with what was stored after a row, and the last row; anew where there are none."""
         cursor = connection.execute(
             """
             select id, thing_id, vector from vectors

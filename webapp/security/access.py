@@ -83,7 +83,7 @@ def load_token(data_dir: DataDir) -> str:
 
 
 def _kept_token(data_dir: DataDir) -> str:
-    """"" for none, and for one that could be guessed."""
+    """ "" for none, and for one that could be guessed."""
     try:
         token = data_dir.token.read_text(encoding="ascii").strip()
     except (FileNotFoundError, UnicodeDecodeError):

@@ -134,7 +134,7 @@ def test_chance_gives_nothing_near(database: Database, number: int) -> None:
 
 
 def test_bits_choose_the_nearest_few(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than can be compared by all their bits: the first ones choose among them, and lose no neighbour."""
+    """More than can be compared by all their bits: the first choose among them, and lose no neighbour."""
     made = directions(2_000, 384)
     query, *noise = directions(11, 384)
     made[995:1005] = query + np.stack(noise)

@@ -36,7 +36,9 @@ def test_two_machines_stand_side_by_side(browser: Actor, database: Database, dat
     shown = page(browser, "/timeline?date=2026-11-20")
     spent = words(page(browser, f"/activity?from={NOON_MS}&to={NOON_MS + 120_000}"))
     assert f"Name How long This machine {NAME} Intervals Mail 1 min – 1 min" in " ".join(spent.split())
-    assert "Editor 5 s 1 min –" in " ".join(spent.split())  # counted once, and told of the machine that had it
+    assert "Editor 5 s 1 min –" in " ".join(
+        spent.split()
+    )  # counted once, and told of the machine that had it
     assert f"This machine 1 min {NAME} 1 min" in " ".join(words(page(browser, "/days/2026-11-20")).split())
     assert shown.count('class="meta of-host"') == 2
     assert NAME not in shown

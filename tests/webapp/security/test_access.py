@@ -30,7 +30,9 @@ def test_the_token_is_made_once_and_only_its_owner_can_read_it(data_dir: DataDir
     assert stat.S_IMODE(data_dir.token.stat().st_mode) == 0o600
 
 
-def test_programs_that_start_at_once_make_one_token(data_dir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_that_start_at_once_make_one_token(
+    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     both, whole, first = threading.Barrier(2), access._kept_token, threading.local()
 
     def found_none_together(home: DataDir) -> str:
