@@ -1,11 +1,7 @@
-"""Two bits for each of 192 numbers of all vectors in memory, which choose the candidates of a search.
+"""Two bits for each of 192 numbers of all vectors in memory (`store.embeddings.coding`) choose candidates.
 
-A vector is turned so that its first 192 numbers tell most of where vectors of this store differ, and each of
-them about as much as another (Gong and Lazebnik, "Iterative Quantization", 2011). One bit says whether such a
-number is positive, a second whether it is one of the larger. All vectors are compared by their first bits
-(Charikar, "Similarity estimation techniques from rounding algorithms", 2002), one in thirty-two by both, with
-the question's own numbers in four bits (Gao and Long, "RaBitQ", 2024). Ten million vectors take 600 MB,
-whatever their dimension, and load in a minute.
+All are compared by their first bits, one in thirty-two by both. Ten million vectors take 600 MB, whatever
+their dimension, and load in a minute.
 """
 
 from __future__ import annotations
@@ -24,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from store.core.database import Database, column, rows, scalar
+from store.embeddings.coding import NUMBERS, Coding, Words, learn, nearness, packed
 from store.embeddings.vectors import Kind, Model
 
 MAX_BYTES = 600_000_000
@@ -34,63 +31,25 @@ AT_ONCE_ROWS = 100_000
 _READ_ROWS = 2_000
 _BLOCK_ROWS = 64_000
 """A block's words fit the cache, and what is read at once fills it to the brim."""
-_NUMBERS = 192
 _PASSING = 32
 """One in so many passes by its first bits and is compared by both (`docs/scale.md`)."""
 _PASSING_LEAST = 16
 _SAMPLED = 16
-_AT_ONCE = 16_384
-"""So many are compared by both at once: they fit the cache."""
-_PLANES = 4
 _LEARNT_FROM = 8_192
 _GROWN = 4
 """A coding learnt from fewer is learnt anew when there are so many times as many."""
-_ROUNDS = 12
 
 EVERY_ID = 2**62
 Ids = npt.NDArray[np.int64]
 Places = slice | Ids
 _NOWHERE: Ids = np.empty(0, np.int64)
-Words = npt.NDArray[np.uint64]
-
-
-@dataclass(frozen=True, slots=True)
-class _Coding:
-    """How vectors become bits: what turns them, and from where on a number is one of the larger."""
-
-    turn: npt.NDArray[np.float32]  # [dimension, at most _NUMBERS]
-    large: float
-    learnt_from: int
-
-    def bits(self, packed: npt.NDArray[np.int8]) -> tuple[Words, Words]:
-        """``uint64[n, words]`` twice: of -3, -1, 1, 3 halves of `large` the higher and the lower bit."""
-        vectors = packed.astype(np.float32)
-        turned = vectors @ self.turn
-        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-        is_large = np.abs(turned) > self.large * lengths[:, None]
-        return _packed(turned > 0), _packed(is_large == (turned > 0))
-
-
-def _learn(packed: npt.NDArray[np.int8], number: int) -> _Coding:
-    """Principal axes, turned among themselves until signs tell the most."""
-    units = packed.astype(np.float32)
-    units /= np.linalg.norm(units, axis=1, keepdims=True)
-    axes = np.linalg.eigh(units.T @ units)[1][:, : -_NUMBERS - 1 : -1]
-    along = units @ axes
-    turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((axes.shape[1],) * 2, np.float32))
-    for _ in range(_ROUNDS):
-        left, _, right = np.linalg.svd(along.T @ np.sign(along @ turn))
-        turn = left @ right
-    # Of a number that scatters as by chance 0.996 of its spread parts the larger half of what it tells.
-    large = 0.996 * float((along @ turn).std())
-    return _Coding(np.ascontiguousarray(axes @ turn), large, number)
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
     """Columns of which ``[0:size]`` are filled; what lies beyond is somebody else's."""
 
-    coding: _Coding
+    coding: Coding
     size: int
     lowest: int
     highest: int
@@ -150,7 +109,7 @@ class SignIndex:
     def __init__(self, kind: Kind, model: Model, max_bytes: int = MAX_BYTES) -> None:
         self.kind = kind
         self.model = model
-        self._words = -(-min(model.dimension, _NUMBERS) // 64)
+        self._words = -(-min(model.dimension, NUMBERS) // 64)
         self._max_rows = max(1, max_bytes // (4 + 8 + 16 * self._words))
         self._blocks: tuple[_Block, ...] = ()
         self._last_id = 0
@@ -196,7 +155,7 @@ class SignIndex:
         if not blocks:
             return [], 0
         turned = np.asarray(query, np.float32) @ blocks[0].coding.turn
-        [bits] = _packed(turned[None, :] > 0)
+        [bits] = packed(turned[None, :] > 0)
         asked_of = [(block, block.inside(low, high, among)) for block in blocks]
         inside = [(block, places, block.distances(places, bits)) for block, places in asked_of]
         compared = sum(distances.size for *_, distances in inside)
@@ -206,7 +165,7 @@ class SignIndex:
         if ids.size > count:
             higher = np.concatenate([block.higher[:, places] for block, places, _ in inside], axis=1)
             lower = np.concatenate([block.lower[places].T for block, places, _ in inside], axis=1)
-            ids = ids[np.argpartition(-_nearness(turned, higher, lower), count)[:count]]
+            ids = ids[np.argpartition(-nearness(turned, higher, lower), count)[:count]]
         return ids.tolist(), compared
 
     def sample(self, count: int) -> list[int]:
@@ -244,7 +203,7 @@ class SignIndex:
             last_id = int(found[-1][0])
         return blocks, last_id
 
-    def _learnt(self, connection: apsw.Connection) -> _Coding:
+    def _learnt(self, connection: apsw.Connection) -> Coding:
         """How to code what is stored, from an even sample of it."""
         of = {"kind": self.kind, "model": self.model.id, "low": self.floor, "most": _LEARNT_FROM}
         number = int(scalar(connection, _COUNTED, of))
@@ -252,9 +211,9 @@ class SignIndex:
         evenly = np.linspace(first, last, _LEARNT_FROM).astype(np.int64).tolist()
         sql, more = (_EVENLY, {"evenly": json.dumps(evenly)}) if number == _LEARNT_FROM else (_ALL, {})
         found = b"".join(column(connection, sql, of | more))
-        return _learn(np.frombuffer(found, np.int8).reshape(-1, self.model.dimension), number)
+        return learn(np.frombuffer(found, np.int8).reshape(-1, self.model.dimension), number)
 
-    def _empty_block(self, coding: _Coding) -> _Block:
+    def _empty_block(self, coding: Coding) -> _Block:
         return _Block(
             coding,
             0,
@@ -299,8 +258,8 @@ def _filled(block: _Block, found: list[tuple[Any, ...]]) -> _Block:
     here = slice(block.size, block.size + len(found))
     block.rows[here] = [row[0] for row in found]
     block.things[here] = things = [row[1] for row in found]
-    packed = np.frombuffer(b"".join(row[2] for row in found), np.int8).reshape(len(found), -1)
-    higher, block.lower[here] = block.coding.bits(packed)
+    made = np.frombuffer(b"".join(row[2] for row in found), np.int8).reshape(len(found), -1)
+    higher, block.lower[here] = block.coding.bits(made)
     block.higher[:, here] = higher.T
     return replace(
         block, size=here.stop, lowest=min(block.lowest, *things), highest=max(block.highest, *things)
@@ -367,37 +326,3 @@ def _passing(inside: list[_Near], count: int) -> list[_Near]:
         (block, at if isinstance(places, slice) else places[at], distances[at])
         for (block, places, distances), at in zip(inside, passing, strict=True)
     ]
-
-
-def _nearness(turned: npt.NDArray[np.float32], higher: Words, lower: Words) -> npt.NDArray[np.float32]:
-    """About the product of a question with each row, over the row's length: by both bits of it."""
-    least = turned.min()
-    step = (turned.max() - least) / (2**_PLANES - 1) or 1.0
-    numbers = np.rint((turned - least) / step).astype(np.uint8)
-    planes = _packed(numbers >> np.arange(_PLANES, dtype=np.uint8)[:, None] & 1 > 0)
-    found = np.empty(higher.shape[1], np.float32)
-    for first in range(0, found.size, _AT_ONCE):
-        here = slice(first, first + _AT_ONCE)
-        of_both = [_product(words[:, here], planes, step, least) for words in (higher, lower)]
-        smaller = reduce(np.add, map(np.bitwise_count, higher[:, here] ^ lower[:, here])).astype(np.float32)
-        product = 4 * of_both[0] + 2 * of_both[1] - 3 * turned.sum()
-        found[here] = product / np.sqrt(9 * turned.size - 8 * smaller)
-    return found
-
-
-def _product(words: Words, planes: Words, step: float, least: float) -> npt.NDArray[np.float32]:
-    """Of each column of bits the sum of the question's numbers where they are set."""
-    steps, ones = np.zeros(words.shape[1], np.uint16), np.zeros(words.shape[1], np.uint16)
-    for place, word in enumerate(words):
-        ones += np.bitwise_count(word)
-        for power, plane in enumerate(planes[:, place]):
-            steps += np.left_shift(np.bitwise_count(word & plane), power, dtype=np.uint16)
-    return np.float32(step) * steps + np.float32(least) * ones
-
-
-def _packed(bits: npt.NDArray[np.bool_]) -> Words:
-    """``uint64[n, words]`` of ``bool[n, d]``."""
-    packed = np.packbits(bits, axis=1)
-    whole = np.zeros((len(bits), -(-bits.shape[1] // 64) * 8), np.uint8)
-    whole[:, : packed.shape[1]] = packed
-    return whole.view(np.uint64)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from store.core.database import Database, rows, scalar
-from store.embeddings import knn, sign_index, vectors
+from store.embeddings import coding, knn, sign_index, vectors
 from store.embeddings.knn import SemanticUnavailable
 from store.embeddings.sign_index import SignIndex
 from tests.meanwhile import Beside
@@ -282,11 +282,11 @@ def test_coding_learnt_of_few_is_learnt_anew_once_there_are_many(database: Datab
 def test_both_bits_tell_the_cosine_within_what_they_leave_out() -> None:
     """Of numbers that scatter as by chance two bits leave an eighth of the spread untold."""
     made = vectors.quantize(directions(4_000, 384))
-    coding = sign_index._learn(made[:2_000], 2_000)
+    learnt = coding.learn(made[:2_000], 2_000)
     units = made[2_000:].astype(np.float32)
-    turned = units / np.linalg.norm(units, axis=1, keepdims=True) @ coding.turn
-    higher, lower = coding.bits(made[2_000:])
-    told = sign_index._nearness(turned[0], higher.T, lower.T)
+    turned = units / np.linalg.norm(units, axis=1, keepdims=True) @ learnt.turn
+    higher, lower = learnt.bits(made[2_000:])
+    told = coding.nearness(turned[0], higher.T, lower.T)
     true = turned[1:] @ turned[0] / np.linalg.norm(turned[1:], axis=1)
     assert np.abs(told[1:] - true).std() < 0.5 * true.std()
     assert told.argmax() == 0
