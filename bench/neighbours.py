@@ -3,7 +3,7 @@
 The lines are documentation, messages of programs in many languages, and code of this machine. Of the
 vectors three in ten repeat a line, as a screen does; the others lie between it and one of its nearest, or
 differ from it as two near lines differ elsewhere. Questions are lines that are not among them. What is as
-near as the exact tenth counts as found. ``RECOLLECT_BENCH_VECTORS`` and ``RECOLLECT_BENCH_LINES`` say how many.
+near as the exact tenth counts as found. ``RECOLLECT_BENCH_VECTORS`` and ``_LINES`` say how many.
 """
 
 from __future__ import annotations
