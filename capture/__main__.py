@@ -31,7 +31,7 @@ from store.core.errors import HomeLocked, SettingsError, StoreBusy
 from store.core.keys import box_of
 from store.core.paths import WORKER_LOCK, DataDir, default_home, only_holder, restrict_files
 from store.core.settings import CaptureSettings, Settings
-from store.spool.process_state import SenderState
+from store.spool.process_state import SenderState, ServerPause
 from store.spool.queue import Spool
 
 log = logging.getLogger("capture")
@@ -129,7 +129,8 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event, server: Se
     if sender:
         sender.start()
     else:
-        SenderState.forget(data_dir.spool)
+        for state in (SenderState, ServerPause):  # nobody is left who could end its pause
+            state.forget(data_dir.spool)
     try:
         while not stop.is_set():
             Daemon(parts()).run(stop)

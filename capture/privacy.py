@@ -94,7 +94,7 @@ def judge(
 ) -> Verdict:
     """What may be kept of a picture of `monitor`, grabbed between two readings of the windows."""
     if rules.unreadable:
-        return Verdict("rules_unreadable")
+        return Verdict("rules_unreadable", cause=rules.unreadable)
     if before is None or after is None:
         return Verdict("unknown_window") if rules.any else Verdict()
     masks: list[Rect] = []

@@ -32,7 +32,7 @@ from store.core.keys import app_digest
 from store.core.paths import DataDir, replace_file
 from store.privacy.rules import OwnChoices, WindowFacts, save_server_rules, validate
 from store.spool import page_text, residual_files
-from store.spool.process_state import CaptureState, SenderState, State
+from store.spool.process_state import FOREVER_MS, CaptureState, SenderState, ServerPause, State
 from store.spool.queue import (
     MAX_IMAGE_BYTES,
     MAX_RECORD_BYTES,
@@ -54,6 +54,7 @@ _AT_ONCE = 50
 _ROUNDS = 1_000
 _ON_ITS_WAY_S = 60.0
 """What the daemon saw before a deletion came, it has written by then."""
+_SAME_PAUSE_MS = 2_000
 _DELETED = "kept", "screen"
 """What was deleted counts as kept, as everywhere (`store.timeline.ledger.record_deleted`)."""
 
@@ -274,6 +275,7 @@ class Sender(threading.Thread):
         for _ in range(_ROUNDS):
             wishes = self._server.send("/hosts/state", self._state())
             self._skew_ms = round(wishes["server_time"] * 1000) - self._clock.now_ms()
+            self._follow_pause(wishes.get("pause"))
             self._follow_rules(wishes)
             self._carry_out(wishes["deletions"])
             reached = _Reached(wishes["deletion_id"], wishes["deletion_name"])
@@ -300,6 +302,21 @@ class Sender(threading.Thread):
             **asdict(self._reached),
             "carried_out": removed[-1_000:],
         }
+
+    def _follow_pause(self, pause: dict[str, float | None] | None) -> None:
+        """Write the server's pause down, from where the daemon reads it. The times are of its clock."""
+        folder = self._data_dir.spool
+        if pause is None:
+            ServerPause.forget(folder)
+            return
+        since_ms, until_ms = (
+            FOREVER_MS if at is None else round(at * 1000) - self._skew_ms
+            for at in (pause["since"], pause["until"])
+        )
+        known = ServerPause.read(folder)
+        # Of one pause each answer tells another end, by the time that it took on its way.
+        if known is None or abs(known.until_ms - until_ms) > _SAME_PAUSE_MS:
+            ServerPause(since_ms, until_ms).write(folder)
 
     def _follow_rules(self, wishes: dict[str, Any]) -> None:
         """Write the rules down, from where the daemon reads them, and take what they leave out."""

@@ -17,7 +17,7 @@ from capture.privacy import Verdict
 from capture.windows.idle import Activity
 from store.core.errors import SpoolFull
 from store.core.translation import N_
-from store.spool.process_state import CaptureState, read_pause
+from store.spool.process_state import CaptureState, ServerPause, read_pause
 
 log = logging.getLogger(__name__)
 
@@ -115,11 +115,13 @@ class PauseReason:
 
 
 def ordered_pause(spool_folder: Path, now_ms: int) -> PauseReason | None:
-    """The pause a person ordered, if one is in force. Costs one failed open while there is none."""
+    """The pause a person ordered, if one is in force. Costs two failed opens while there is none."""
     pause = read_pause(spool_folder, now_ms)
     if pause is None:
         return None
-    if pause.ends_ms is None:
+    if isinstance(pause, ServerPause):
+        detail = N_("Paused by the server that this machine captures for; resume there.")
+    elif pause.ends_ms is None:
         detail = N_("Paused until you resume.")
     else:
         until = time.strftime("%H:%M:%S", time.localtime(pause.ends_ms / 1000))

@@ -1,14 +1,12 @@
-"""The signs of all vectors in memory, which choose the candidates of a nearest-neighbour search.
+"""Two bits for each of 192 numbers of all vectors in memory (`store.embeddings.coding`) choose candidates.
 
-Of each vector one bit per number is held, whether it is positive: vectors whose bits differ in few places
-lie close together (Charikar, "Similarity estimation techniques from rounding algorithms", 2002). All are
-compared by half of their bits, one in sixty-four by all; of those that are left each sign counts as much as
-the question's own number there, which tells about thrice as many neighbours apart. Ten million vectors of 384
-numbers take 600 MB and load in 20 s.
+All are compared by their first bits, one in thirty-two by both. Ten million vectors take 600 MB, whatever
+their dimension, and load in a minute.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,24 +19,25 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from store.core.database import Database, scalar
+from store.core.database import Database, column, rows, scalar
+from store.embeddings.coding import NUMBERS, Coding, Words, learn, nearness, packed
 from store.embeddings.vectors import Kind, Model
 
 MAX_BYTES = 600_000_000
-"""Bits and ids of one kind: ten million vectors of 384 numbers."""
+"""Bits and ids of one kind: ten million vectors."""
 AT_ONCE_ROWS = 100_000
 """More rows than these (half a second) are loaded beside the questions, not in front of one."""
 
 _READ_ROWS = 2_000
-_BLOCK_ROWS = 65_536
-"""A block's words fit the cache."""
-_COARSE_WORDS = 3
-_PASSING = 64
-"""One in so many passes by its first 192 signs and is compared by all of them."""
+_BLOCK_ROWS = 64_000
+"""A block's words fit the cache, and what is read at once fills it to the brim."""
+_PASSING = 32
+"""One in so many passes by its first bits and is compared by both (`docs/scale.md`)."""
 _PASSING_LEAST = 16
-_WEIGHED = 4
-"""So many times those that are wanted are weighed (`docs/scale.md`)."""
 _SAMPLED = 16
+_LEARNT_FROM = 8_192
+_GROWN = 4
+"""A coding learnt from fewer is learnt anew when there are so many times as many."""
 
 EVERY_ID = 2**62
 Ids = npt.NDArray[np.int64]
@@ -50,14 +49,15 @@ _NOWHERE: Ids = np.empty(0, np.int64)
 class _Block:
     """Columns of which ``[0:size]`` are filled; what lies beyond is somebody else's."""
 
+    coding: Coding
     size: int
     lowest: int
     highest: int
     """No thing is outside ``[lowest, highest]``."""
     rows: npt.NDArray[np.uint32]
     things: Ids
-    coarse: npt.NDArray[np.uint64]  # [_COARSE_WORDS, capacity]: all of a word are compared
-    rest: npt.NDArray[np.uint64]  # [capacity, words]: few rows are
+    higher: Words  # [words, capacity]: all of a word are compared
+    lower: Words  # [capacity, words]: few rows are
 
     def inside(self, low: int, high: int, among: Ids | None) -> Places:
         """The places of things in ``[low, high)`` and, where it is given, in the sorted `among`."""
@@ -76,42 +76,25 @@ class _Block:
         nearest = wanted.take(wanted.searchsorted(things[places]), mode="clip")
         return places[np.flatnonzero(nearest == things[places])]
 
-    def first_distances(self, places: Places, bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint8]:
-        """How many of the first `_COARSE_WORDS` words' signs differ from `bits`."""
+    def distances(self, places: Places, bits: Words) -> npt.NDArray[np.uint8]:
+        """How many of the higher bits differ from `bits`."""
         differing = (
-            np.bitwise_count(word ^ bit) for word, bit in zip(self.coarse[:, places], bits, strict=False)
+            np.bitwise_count(word ^ bit) for word, bit in zip(self.higher[:, places], bits, strict=True)
         )
         return reduce(np.add, differing)
-
-    def distances(
-        self, places: Places, bits: npt.NDArray[np.uint64], first: npt.NDArray[np.uint8]
-    ) -> npt.NDArray[np.uint16]:
-        """How many of all signs differ."""
-        # `take` is thrice as quick as an index of rows.
-        rest = self.rest[places] if isinstance(places, slice) else self.rest.take(places, axis=0)
-        found = first.astype(np.uint16)
-        for word, bit in zip(rest.T, bits[_COARSE_WORDS:], strict=True):
-            found += np.bitwise_count(word ^ bit)
-        return found
-
-    def sums(self, places: Ids, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Of each row the sum of the query's numbers where its sign is positive: it grows with the product of
-        the query and the signs.
-        """
-        signs = np.concatenate([self.coarse[:, places].T, self.rest[places]], axis=1)
-        return np.unpackbits(signs.view(np.uint8), axis=1, count=len(query)) @ query
 
     def kept(self, keep: npt.NDArray[np.bool_]) -> _Block:
         """Only the rows that `keep` says, without room for more."""
         filled = slice(0, self.size)
         return _Block(
+            self.coding,
             int(keep.sum()),
             self.lowest,
             self.highest,
             self.rows[filled][keep],
             self.things[filled][keep],
-            np.ascontiguousarray(self.coarse[:, filled][:, keep]),
-            self.rest[filled][keep],
+            np.ascontiguousarray(self.higher[:, filled][:, keep]),
+            self.lower[filled][keep],
         )
 
 
@@ -126,8 +109,8 @@ class SignIndex:
     def __init__(self, kind: Kind, model: Model, max_bytes: int = MAX_BYTES) -> None:
         self.kind = kind
         self.model = model
-        self._words = max(_COARSE_WORDS, -(-model.dimension // 64))
-        self._max_rows = max(1, max_bytes // (4 + 8 + 8 * self._words))
+        self._words = -(-min(model.dimension, NUMBERS) // 64)
+        self._max_rows = max(1, max_bytes // (4 + 8 + 16 * self._words))
         self._blocks: tuple[_Block, ...] = ()
         self._last_id = 0
         self._gone: set[int] = set()
@@ -147,15 +130,11 @@ class SignIndex:
         with self._changing:
             if self._last_id == 0:
                 self.floor = self._floor(connection)
-            cursor = connection.execute(
-                """
-                select id, thing_id, vector from vectors
-                where id > ? and +kind = ? and +model_id = ? and +thing_id >= ? order by id
-                """,
-                (self._last_id, self.kind, self.model.id, self.floor),
-            )
-            while found := list(islice(cursor, _READ_ROWS)):
-                self._append(found)
+            blocks, last_id = self._taken_in(connection, self._blocks, self._last_id)
+            size = sum(block.size for block in blocks)
+            if blocks and size > _GROWN * blocks[0].coding.learnt_from < _GROWN * _LEARNT_FROM:
+                blocks, last_id = self._taken_in(connection, (), 0)
+            self._blocks, self._last_id = blocks, last_id
             if len(self) > self._max_rows or len(self._gone) * 4 > len(self):
                 self._thin_out()
 
@@ -172,22 +151,22 @@ class SignIndex:
         `among` (sorted thing ids) narrows them further. They are at most `count`, of as many as the second
         value says.
         """
-        asked = np.asarray(query, dtype=np.float32)
-        [bits] = _signs(asked[None, :], self._words)
-        asked_of = [(block, block.inside(low, high, among)) for block in self._blocks]
-        inside = [(block, places, block.first_distances(places, bits)) for block, places in asked_of]
-        compared = sum(distances.size for *_, distances in inside)
-        if not compared:
+        blocks = self._blocks
+        if not blocks:
             return [], 0
+        turned = np.asarray(query, np.float32) @ blocks[0].coding.turn
+        [bits] = packed(turned[None, :] > 0)
+        asked_of = [(block, block.inside(low, high, among)) for block in blocks]
+        inside = [(block, places, block.distances(places, bits)) for block, places in asked_of]
+        compared = sum(distances.size for *_, distances in inside)
         if compared > _PASSING_LEAST * count:
             inside = _passing(inside, max(_PASSING_LEAST * count, compared // _PASSING))
-        distances = [block.distances(places, bits, first) for block, places, first in inside]
-        chosen = np.sort(_smallest(np.concatenate(distances), _WEIGHED * count))
-        weighed = [
-            (block.rows[places], block.sums(places, asked)) for block, places in _places_of(inside, chosen)
-        ]
-        ids, sums = (np.concatenate(each) for each in zip(*weighed, strict=True))
-        return ids[np.argsort(-sums)[:count]].tolist(), compared
+        ids = np.concatenate([block.rows[places] for block, places, _ in inside])
+        if ids.size > count:
+            higher = np.concatenate([block.higher[:, places] for block, places, _ in inside], axis=1)
+            lower = np.concatenate([block.lower[places].T for block, places, _ in inside], axis=1)
+            ids = ids[np.argpartition(-nearness(turned, higher, lower), count)[:count]]
+        return ids.tolist(), compared
 
     def sample(self, count: int) -> list[int]:
         """Row ids evenly over everything held, at most `count`."""
@@ -205,30 +184,45 @@ class SignIndex:
         found = scalar(connection, sql, (self.kind, self._max_rows))
         return 0 if found is None else int(found) + 1
 
-    def _append(self, found: list[tuple[Any, ...]]) -> None:
-        blocks = self._blocks
-        if not blocks or blocks[-1].size + len(found) > len(blocks[-1].rows):
-            blocks = (*blocks, self._empty_block())
-        *full, last = blocks
-        here = slice(last.size, last.size + len(found))
-        last.rows[here] = [row[0] for row in found]
-        last.things[here] = things = [row[1] for row in found]
-        packed = np.frombuffer(b"".join(row[2] for row in found), np.int8).reshape(len(found), -1)
-        signs = _signs(packed, self._words)
-        last.coarse[:, here], last.rest[here] = signs[:, :_COARSE_WORDS].T, signs[:, _COARSE_WORDS:]
-        lowest, highest = min(last.lowest, *things), max(last.highest, *things)
-        self._blocks = (*full, replace(last, size=here.stop, lowest=lowest, highest=highest))
-        self._last_id = int(found[-1][0])
+    def _taken_in(
+        self, connection: apsw.Connection, blocks: tuple[_Block, ...], last_id: int
+    ) -> tuple[tuple[_Block, ...], int]:
+        """These blocks with what was stored after a row, and the last row; anew where there are none."""
+        cursor = connection.execute(
+            """
+            select id, thing_id, vector from vectors
+            where id > ? and +kind = ? and +model_id = ? and +thing_id >= ? order by id
+            """,
+            (last_id, self.kind, self.model.id, self.floor),
+        )
+        while found := list(islice(cursor, _READ_ROWS)):
+            if not blocks or blocks[-1].size + len(found) > len(blocks[-1].rows):
+                coding = blocks[0].coding if blocks else self._learnt(connection)
+                blocks = (*blocks, self._empty_block(coding))
+            blocks = (*blocks[:-1], _filled(blocks[-1], found))
+            last_id = int(found[-1][0])
+        return blocks, last_id
 
-    def _empty_block(self) -> _Block:
+    def _learnt(self, connection: apsw.Connection) -> Coding:
+        """How to code what is stored, from an even sample of it."""
+        of = {"kind": self.kind, "model": self.model.id, "low": self.floor, "most": _LEARNT_FROM}
+        number = int(scalar(connection, _COUNTED, of))
+        first, last = rows(connection, _ENDS, of)[0]
+        evenly = np.linspace(first, last, _LEARNT_FROM).astype(np.int64).tolist()
+        sql, more = (_EVENLY, {"evenly": json.dumps(evenly)}) if number == _LEARNT_FROM else (_ALL, {})
+        found = b"".join(column(connection, sql, of | more))
+        return learn(np.frombuffer(found, np.int8).reshape(-1, self.model.dimension), number)
+
+    def _empty_block(self, coding: Coding) -> _Block:
         return _Block(
+            coding,
             0,
             EVERY_ID,
             -1,
             np.empty(_BLOCK_ROWS, np.uint32),
             np.empty(_BLOCK_ROWS, np.int64),
-            np.empty((_COARSE_WORDS, _BLOCK_ROWS), np.uint64),
-            np.empty((_BLOCK_ROWS, self._words - _COARSE_WORDS), np.uint64),
+            np.empty((self._words, _BLOCK_ROWS), np.uint64),
+            np.empty((_BLOCK_ROWS, self._words), np.uint64),
         )
 
     def _thin_out(self) -> None:
@@ -245,6 +239,31 @@ class SignIndex:
     def _keep(self, which: Callable[[_Block], npt.NDArray[np.bool_]]) -> None:
         kept = (block.kept(which(block)) for block in self._blocks)
         self._blocks = tuple(block for block in kept if block.size)
+
+
+_OF_KIND = "from vectors where kind = :kind and model_id = :model and thing_id >= :low"
+_COUNTED = f"select count(*) from (select 1 {_OF_KIND} limit :most)"
+_ENDS = "select min(thing_id), max(thing_id) from vectors where kind = :kind and thing_id >= :low"
+_ALL = f"select vector {_OF_KIND}"
+_EVENLY = """
+select vector from vectors where model_id = :model and id in (
+    select (select id from vectors where kind = :kind and thing_id >= e.value order by thing_id limit 1)
+    from json_each(:evenly) e
+)
+"""
+
+
+def _filled(block: _Block, found: list[tuple[Any, ...]]) -> _Block:
+    """With these rows, for which it has room."""
+    here = slice(block.size, block.size + len(found))
+    block.rows[here] = [row[0] for row in found]
+    block.things[here] = things = [row[1] for row in found]
+    made = np.frombuffer(b"".join(row[2] for row in found), np.int8).reshape(len(found), -1)
+    higher, block.lower[here] = block.coding.bits(made)
+    block.higher[:, here] = higher.T
+    return replace(
+        block, size=here.stop, lowest=min(block.lowest, *things), highest=max(block.highest, *things)
+    )
 
 
 _INDEXES: WeakKeyDictionary[Database, dict[str, SignIndex]] = WeakKeyDictionary()
@@ -307,21 +326,3 @@ def _passing(inside: list[_Near], count: int) -> list[_Near]:
         (block, at if isinstance(places, slice) else places[at], distances[at])
         for (block, places, distances), at in zip(inside, passing, strict=True)
     ]
-
-
-def _smallest(distances: npt.NDArray[Any], count: int) -> Ids:
-    """The places of the `count` smallest, or of a few more where they are equal."""
-    # Small whole numbers: counting them is quicker than sorting.
-    farthest = np.searchsorted(np.cumsum(np.bincount(distances)), count)
-    chosen = np.flatnonzero(distances <= farthest)
-    if chosen.size > 2 * count:
-        chosen = chosen[np.argsort(distances[chosen], kind="stable")[:count]]
-    return chosen
-
-
-def _signs(vectors: npt.NDArray[Any], words: int) -> npt.NDArray[np.uint64]:
-    """``uint64[n, words]``: bit by bit whether a number is positive."""
-    packed = np.packbits(vectors > 0, axis=1)
-    whole = np.zeros((len(vectors), 8 * words), np.uint8)
-    whole[:, : packed.shape[1]] = packed
-    return whole.view(np.uint64)

@@ -94,6 +94,13 @@ class Pause(State):
         return None if self.until_ms >= FOREVER_MS else self.until_ms
 
 
+class ServerPause(Pause):
+    """The pause of the server that this machine captures for, in times of this machine's clock."""
+
+    __slots__ = ()
+    FILE = "server-pause.json"
+
+
 def write_pause(spool_folder: Path, pause: Pause | None) -> None:
     """Durably order a pause, or (None) end it."""
     if pause is None:
@@ -103,19 +110,22 @@ def write_pause(spool_folder: Path, pause: Pause | None) -> None:
 
 
 def read_pause(spool_folder: Path, now_ms: int) -> Pause | None:
-    """The pause in force at `now_ms`, or None.
+    """The pause in force at `now_ms`, of this machine or else of its server, or None.
 
     A pause file that cannot be read counts as a pause: somebody asked not to be recorded, and
     privacy fails closed.
     """
-    try:
-        pause = Pause(**json.loads((spool_folder / Pause.FILE).read_bytes()))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError) as error:
-        log.error("pause.json is unusable, staying paused: %s", error)
-        return Pause(since_ms=now_ms, until_ms=FOREVER_MS)
-    return pause if pause.until_ms > now_ms else None
+    for kind in (Pause, ServerPause):
+        try:
+            pause = kind(**json.loads((spool_folder / kind.FILE).read_bytes()))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, TypeError) as error:
+            log.error("%s is unusable, staying paused: %s", kind.FILE, error)
+            return Pause(since_ms=now_ms, until_ms=FOREVER_MS)
+        if pause.until_ms > now_ms:
+            return pause
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from capture.core.clock import SystemClock
 from capture.privacy import Rules
 from capture.sender import Sender
 from capture.server import Server, Unreachable
+from capture.status import ordered_pause
 from ingest.core.home import Home, open_home
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading.backlog import Backlog
@@ -35,11 +36,12 @@ from store.egress import access_keys
 from store.privacy.rules import Rule, RuleSet, WindowFacts
 from store.sources import hosts
 from store.spool import residual_files
-from store.spool.process_state import SenderState
+from store.spool.process_state import FOREVER_MS, SenderState, read_pause
 from store.spool.queue import Capture, DecisionRun, LookReport, Spool
 from store.timeline import ledger
 from tests.factories import NOON_MS, picture, save_rules, webp
 from tests.webapp.conftest import make_token
+from webapp.ops import control
 from webapp.security.access import listen
 from webapp.serving import server as serving
 from webapp.serving.app import create_app
@@ -211,6 +213,29 @@ def test_revoked_it_keeps_what_it_has_and_a_new_token_goes_on(served: Served, ho
     assert host.sender.step() == 0.0
     served.store()
     assert served.frames() == [("laptop", seen.capture_id)]
+
+
+def test_a_pause_of_the_server_reaches_a_machine_whose_clock_is_a_day_off(
+    served: Served, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    day_ms = 86_400_000
+    monkeypatch.setattr(SystemClock, "now_ms", lambda clock: now_ms() - day_ms)
+    server, folder = served.home.data_dir, host.data_dir.spool
+    for minutes, lasts_ms in ((2.0, 120_000), (None, FOREVER_MS)):
+        ordered = control.pause(server, minutes, now_ms())
+        host.sender._talk()
+        pause = read_pause(folder, now_ms() - day_ms)
+        assert pause is not None
+        assert abs(pause.since_ms + day_ms - ordered.since_ms) < 60_000
+        assert pause.until_ms == FOREVER_MS or abs(pause.until_ms - pause.since_ms - lasts_ms) < 60_000
+        assert (pause.ends_ms is None) == (minutes is None)
+    reason = ordered_pause(folder, now_ms())
+    assert reason is not None and "resume there" in reason.detail
+    control.resume(host.data_dir)  # here nobody ends it
+    assert read_pause(folder, now_ms()) is not None
+    control.resume(server)
+    host.sender._talk()
+    assert read_pause(folder, now_ms() - day_ms) is None
 
 
 def test_who_is_not_let_in_is_told_of_the_token_that_lets_a_machine_in(

@@ -22,6 +22,7 @@ from store.frames.frames import MAX_CAPTURED_MS
 from store.sources import hosts
 from store.sources.hosts import Host
 from store.spool import page_text
+from store.spool.process_state import read_pause
 from store.spool.queue import (
     IMAGE_NAMES,
     MAX_IMAGE_BYTES,
@@ -78,6 +79,11 @@ class HostRulesAnswer(Answer):
     mask_maybe_private: bool
 
 
+class HostPauseAnswer(Answer):
+    since: Timestamp
+    until: Timestamp | None = Field(validation_alias="ends_ms", description="null: until resumed.")
+
+
 class StateAnswer(Answer):
     name: str = Field(description="What the person calls this host.")
     server_time: Timestamp
@@ -86,6 +92,7 @@ class StateAnswer(Answer):
     deletions: list[OrderAnswer]
     rules_sha256: str
     rules: HostRulesAnswer | None = Field(description="The rules in force, where the host has others.")
+    pause: HostPauseAnswer | None = Field(description="Meanwhile nothing is to be recorded.")
 
 
 @endpoint(
@@ -123,6 +130,7 @@ def state(body: StateRequest) -> StateAnswer:
         deletions=OrderAnswer.list_of(deletions),
         rules_sha256=digest,
         rules=None if digest == body.rules_sha256 else rules,
+        pause=HostPauseAnswer.of(pause) if (pause := read_pause(own.data_dir.spool, now_ms)) else None,
     )
 
 

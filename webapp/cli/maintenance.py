@@ -86,9 +86,15 @@ def pause(home: Path | None, as_json: bool, minutes: float | None) -> None:
 @home_and_json
 def resume(home: Path | None, as_json: bool) -> None:
     """End a pause."""
+    from store.core.times import now_ms
+    from store.spool.process_state import read_pause
     from webapp.ops import control
 
-    control.resume(open_home(home).data_dir)
+    data_dir = open_home(home).data_dir
+    control.resume(data_dir)
+    if read_pause(data_dir.spool, now_ms()):
+        where = "the server that this machine captures for is paused; resume there"
+        return tell(as_json, {"state": "paused"}, where)
     tell(as_json, {"state": "resumed"}, "recording goes on")
 
 

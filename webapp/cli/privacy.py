@@ -56,6 +56,7 @@ def _delete(database: Database, asked: Request, as_json: bool) -> None:
     """Delete, and say what went. Raises `click.ClickException` when something is left."""
     from store.deletion import deletion
     from store.frames.media import Media
+    from store.sources import hosts
     from webapp.core.formatting import count
 
     receipt = deletion.delete(database, Media(database.data_dir.media), asked)
@@ -68,6 +69,9 @@ def _delete(database: Database, asked: Request, as_json: bool) -> None:
         for path in receipt.elsewhere:
             where = "it is outside the home folder, erase it or end it yourself"
             click.echo(f"{path} may hold it still: {where}")
+        for host in hosts.receipts_of(database, receipt.deletion_id):
+            if host.answered_ms is None and not host.is_revoked:
+                click.echo(f"{host.name} has not answered yet: what waits there goes once it does")
         _say_only_front(receipt.only_front)
     if receipt.is_being_finished:
         click.echo(f"Recollect finishes this while it runs: {' '.join(receipt.left)}", err=True)

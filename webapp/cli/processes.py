@@ -64,12 +64,17 @@ def web(home: Path | None, port: int | None, host: str | None, no_link: bool) ->
     os._exit(0)
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command()
 @home_option
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def capture(home: Path | None, arguments: tuple[str, ...]) -> int:
-    """Look at the screen, alone."""
-    return run_part("capture", home, arguments)
+@click.option("--source", help="screen, folder:DIR or video:FILE.")
+@click.option("--server", metavar="URL", help="Hand in to the Recollect of another machine.")
+@click.option("--token-file", help="With what `recollect token add NAME --for ingest` printed there.")
+@click.option("--token", help="The token itself; other users of this machine can see it.")
+@click.option("--allow-http", is_flag=True, help="Without TLS, where the network itself is encrypted.")
+def capture(home: Path | None, allow_http: bool, **chosen: str | None) -> int:
+    """Look at the screen, alone; with --server for another machine, which keeps and shows it."""
+    given = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items() if value is not None]
+    return run_part("capture", home, [*given, *(["--allow-http"] if allow_http else [])])
 
 
 @click.group(invoke_without_command=True)

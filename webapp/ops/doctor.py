@@ -87,8 +87,8 @@ def check_capture(data_dir: DataDir) -> Check:
             sentence = _(state.detail) or state.reason
             return Check("Display", "X", sentence, _("The screen is tried again by itself."))
         monitors = ", ".join(state.monitors) or _("no monitor yet")
-        cause = f": {state.cause}" if state.cause else ""
-        return Check("Display", "OK", f"{state.state}, {monitors}{cause}")
+        cause = state.cause or _(state.detail)  # a window's rule, or why nothing is recorded
+        return Check("Display", "OK", f"{state.state}, {monitors}{': ' if cause else ''}{cause}")
     if is_sample(data_dir):
         return Check("Display", "--", _("nothing is recorded into a sample week"))
     return Check("Display", "--", _("capture is not running"), _("Start it with `recollect up`."))

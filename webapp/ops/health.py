@@ -109,7 +109,7 @@ def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part
     if pause is not None:
         why = _("paused until resumed") if pause.ends_ms is None else _("paused for a while")
         return Part("capture", "ok", _("paused"), why, _("`recollect resume` ends the pause."))
-    elsewhere = _recorded_elsewhere(own, now_ms)
+    elsewhere = recorded_elsewhere(own, now_ms)
     if elsewhere and (state is None or state.state == "stopped"):
         return Part("capture", "ok", _("recording"), elsewhere)
     if state is None:
@@ -346,14 +346,15 @@ def recording_indicator(own: Services) -> IndicatorState:
     waiting = readings.count_pending(own.database)
     state = CaptureState.read(folder)
     light = indicator_state(state, read_pause(folder, now_ms), waiting, now_ms)
-    elsewhere = _recorded_elsewhere(own, now_ms)
+    elsewhere = recorded_elsewhere(own, now_ms)
     if elsewhere and light.kind == "danger":  # a fault where this machine was to record as well
         is_meant = state is None or state.state == "stopped"
         light = replace(light, kind="ok" if is_meant else "warn", word=_("REC elsewhere"))
-    return replace(light, detail=f"{light.detail} {elsewhere}".strip())
+    said = "" if elsewhere and light.icon == "pause" else light.detail  # one that has not heard of it yet
+    return replace(light, detail=f"{said} {elsewhere}".strip())
 
 
-def _recorded_elsewhere(own: Services, now_ms: int) -> str:
+def recorded_elsewhere(own: Services, now_ms: int) -> str:
     """Which other machines record into this home, as they said just now."""
     heard_of = (host for host in hosts.listed(own.database) if _is_fresh(host.seen_ms, now_ms))
     names = ", ".join(host.name for host in heard_of if not host.problem)

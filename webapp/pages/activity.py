@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import get_args
 from urllib.parse import urlencode
@@ -10,7 +11,7 @@ from flask import render_template, request
 
 from store.core.translation import gettext as _
 from store.timeline import gaps, segments
-from store.timeline.totals import Kind, intervals, of_segments
+from store.timeline.totals import Kind, Total, Totals, intervals, of_segments
 from webapp.core import formatting, templating
 from webapp.core.errors import unreadable_address
 from webapp.core.parameters import moment
@@ -36,11 +37,11 @@ def show() -> str:
         raise unreadable_address("kind", _("must be one of %(names)s", names=", ".join(KINDS)))
     own, name, host = services(), args.get("name"), args.get("host")
     line = segments.segments(own.database, start_ms, end_ms, host)
-    hosts = segments.by_host(own.database, start_ms, end_ms)
+    lines = segments.by_host(own.database, start_ms, end_ms)
+    hosts = {each: of_segments(of, start_ms, end_ms) for each, of in lines.items() if of}
     totals = of_segments(line, start_ms, end_ms)
     opened = intervals(line, kind, name, args.get("app")) if kind else []
-    found = (("app", _("Apps"), totals.by_app), ("window", _("Windows"), totals.by_window),
-             ("site", _("Sites"), totals.by_site))  # fmt: skip
+    titles: dict[Kind, str] = {"app": _("Apps"), "window": _("Windows"), "site": _("Sites")}
     return render_template(
         "activity/activity.html",
         start_ms=start_ms,
@@ -49,8 +50,9 @@ def show() -> str:
         name=name,
         totals=totals,
         host=host,
-        hosts=[(each, sum(segment.duration_ms for segment in of)) for each, of in hosts.items()],
-        groups=[group for group in found if group[2]],
+        hosts=[(each, of.covered_ms) for each, of in hosts.items()],
+        columns=_columns(hosts) if host is None and len(hosts) > 1 else {},
+        groups=[(each, titles[each], rows) for each, rows in _kinds(totals).items() if rows],
         most=MAX_ROWS,
         shown=shown,
         address=partial(address, host=host),
@@ -60,6 +62,22 @@ def show() -> str:
         idle_ms=gaps.duration_ms(own.database, start_ms, end_ms),  # in no total
         idle_after_s=own.capture.idle_after_s,
     )
+
+
+def _kinds(totals: Totals) -> dict[Kind, Sequence[Total]]:
+    return {"app": totals.by_app, "window": totals.by_window, "site": totals.by_site}
+
+
+def _columns(hosts: Mapping[str, Totals]) -> dict[str, dict[tuple[Kind, str | None, str | None], int]]:
+    """What each row of the totals took on each machine, by its kind, name and app."""
+    return {
+        host: {
+            (kind, row.name, row.app_name): row.duration_ms
+            for kind, rows in _kinds(totals).items()
+            for row in rows
+        }
+        for host, totals in hosts.items()
+    }
 
 
 def shown(kind: Kind, name: str | None) -> str:

@@ -24,6 +24,7 @@ from store.spool import process_state
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.services import Services, services
+from webapp.ops import health
 
 
 class _Language(NamedTuple):
@@ -109,6 +110,7 @@ def _page(
         "settings/recording.html",
         status,
         pause=process_state.read_pause(own.data_dir.spool, own.clock()),
+        elsewhere=health.recorded_elsewhere(own, own.clock()),
         problem=_problem(own),
         worker=process_state.IngestState.read(own.data_dir.spool),
         given=own.settings.capture.given,

@@ -42,6 +42,7 @@ def show() -> Response:
         states=_states(),
         disk=shutil.disk_usage(own.data_dir.home),
         pause=process_state.read_pause(own.data_dir.spool, viewer().now_ms),
+        elsewhere=health.recorded_elsewhere(own, viewer().now_ms),
         bars=bars,
         busiest=max(count for __, count in bars),
         ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),

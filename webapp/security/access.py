@@ -21,12 +21,13 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from store.core.errors import SettingsError
-from store.core.paths import FILE_MODE, DataDir, replace_file
+from store.core.paths import FILE_MODE, DataDir, only_holder, replace_file
 from store.core.settings import WebSettings
 from store.core.times import now_ms
 
 _TOKEN_CHARS = 32
 """The least a token may have; our own have 43."""
+_WAIT_S = 5.0
 LAUNCH_LIFETIME_MS = 5 * 60 * 1000
 
 EXTENSION_ORIGIN = "chrome-extension://pcobpapdmcnhkckagfhifhgcilfiidei"
@@ -71,17 +72,25 @@ def load_token(data_dir: DataDir) -> str:
 
     One that could be guessed, because somebody else wrote it, is replaced: that ends all sessions.
     """
+    if not (token := _kept_token(data_dir)):
+        # Programs that start at once would each make one, and believe in what another has replaced.
+        problem = "the token of this home is being made elsewhere"
+        with only_holder(data_dir.token.with_suffix(".lock"), _WAIT_S, problem):
+            if not (token := _kept_token(data_dir)):
+                token = secrets.token_urlsafe(32)
+                replace_file(data_dir.token, token.encode() + b"\n")
+    return token
+
+
+def _kept_token(data_dir: DataDir) -> str:
+    """ "" for none, and for one that could be guessed."""
     try:
         token = data_dir.token.read_text(encoding="ascii").strip()
     except (FileNotFoundError, UnicodeDecodeError):
-        token = ""
-    if len(token) >= _TOKEN_CHARS:
-        if os.name != "nt":
-            data_dir.token.chmod(FILE_MODE)
-        return token
-    token = secrets.token_urlsafe(32)
-    replace_file(data_dir.token, token.encode() + b"\n")
-    return token
+        return ""
+    if os.name != "nt":
+        data_dir.token.chmod(FILE_MODE)
+    return token if len(token) >= _TOKEN_CHARS else ""
 
 
 def derive_key(token: str, purpose: str) -> bytes:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from store.core.database import Database, rows, scalar
-from store.embeddings import knn, sign_index, vectors
+from store.embeddings import coding, knn, sign_index, vectors
 from store.embeddings.knn import SemanticUnavailable
 from store.embeddings.sign_index import SignIndex
 from tests.meanwhile import Beside
@@ -134,7 +134,7 @@ def test_chance_gives_nothing_near(database: Database, number: int) -> None:
 
 
 def test_bits_choose_the_nearest_few(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than can be compared by all their bits: the first 128 choose among them, and lose no neighbour."""
+    """More than can be compared by all their bits: the first choose among them, and lose no neighbour."""
     made = directions(2_000, 384)
     query, *noise = directions(11, 384)
     made[995:1005] = query + np.stack(noise)
@@ -252,7 +252,7 @@ def test_index_is_bounded_to_the_newest(database: Database) -> None:
     made = directions(100)
     fill(database, made)
     model = model_of(database)
-    index = SignIndex("document", model, max_bytes=36 * 40)
+    index = SignIndex("document", model, max_bytes=44 * 40)
     with database.read() as connection:
         index.refresh(connection)
     assert (len(index), index.floor) == (40, 60)
@@ -264,9 +264,44 @@ def test_index_is_bounded_to_the_newest(database: Database) -> None:
     assert (len(index), index.floor) == (30, 80)
 
 
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(1, 70))
-def test_smallest_are_the_smallest(distances: list[int], count: int) -> None:
-    places = sign_index._smallest(np.array(distances, np.uint16), count)
-    chosen = sorted(distances[place] for place in places)
-    assert len(chosen) >= min(count, len(distances))
-    assert chosen == sorted(distances)[: len(chosen)]
+def test_coding_learnt_of_few_is_learnt_anew_once_there_are_many(database: Database) -> None:
+    made = directions(60)
+    fill(database, made[:1])
+    index = SignIndex("document", model_of(database))
+    for first, number, learnt_from in ((1, 3, 3), (3, 12, 3), (12, 13, 13), (13, 52, 13), (52, 60, 60)):
+        with database.write() as connection:
+            for place, vector in enumerate(vectors.quantize(made[first:number]), first):
+                vectors.add(connection, "document", place, "m", [(0, 1, vector)])
+        with database.read() as connection:
+            index.refresh(connection)
+        assert index._blocks[0].coding.learnt_from == learnt_from
+        candidates, compared = index.candidates(made[7], 0, sign_index.EVERY_ID, number)
+        assert (sorted(candidates), compared) == (list(range(1, number + 1)), number)
+
+
+def test_both_bits_tell_the_cosine_within_what_they_leave_out() -> None:
+    """Of numbers that scatter as by chance two bits leave an eighth of the spread untold."""
+    made = vectors.quantize(directions(4_000, 384))
+    learnt = coding.learn(made[:2_000], 2_000)
+    units = made[2_000:].astype(np.float32)
+    turned = units / np.linalg.norm(units, axis=1, keepdims=True) @ learnt.turn
+    higher, lower = learnt.bits(made[2_000:])
+    told = coding.nearness(turned[0], higher.T, lower.T)
+    true = turned[1:] @ turned[0] / np.linalg.norm(turned[1:], axis=1)
+    assert np.abs(told[1:] - true).std() < 0.5 * true.std()
+    assert told.argmax() == 0
+
+
+def test_many_vectors_give_the_coding_an_even_sample(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = directions(500)
+    fill(database, made, step=7)
+    monkeypatch.setattr(sign_index, "_LEARNT_FROM", 100)
+    index = SignIndex("document", model_of(database))
+    with database.read() as connection:
+        learnt, said = index._learnt(connection), sign_index._EVENLY
+        assert learnt.learnt_from == 100
+        of = {"kind": "document", "model": index.model.id, "evenly": "[0, 3, 1750, 3493]"}
+        found = [row for (row,) in rows(connection, said, of)]
+    assert found == [row.tobytes() for row in vectors.quantize(made)[[0, 1, 250, 499]]]

@@ -192,7 +192,7 @@ def test_nothing_embedded_yet_is_said(database: Database) -> None:
 def test_frames_that_the_index_has_no_room_for_are_told(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("store.embeddings.sign_index.MAX_BYTES", 5 * (12 + 8))
+    monkeypatch.setattr("store.embeddings.sign_index.MAX_BYTES", 5 * (12 + 16))
     found = [add(database, "the login system", n) for n in range(20)]
     page = ask(database, "authentication setup")
     since_ms = page.meaning_since_ms

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,15 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.times import now_ms
 from store.deletion import deletion
-from store.spool.process_state import read_pause
+from store.egress import access_keys
+from store.sources import hosts
+from store.sources.hosts import Host
+from store.spool.process_state import ServerPause, read_pause
 from store.spool.queue import Spool
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
 from tests.stub_model import StubModel
 from tests.tables import for_each
+from tests.webapp.conftest import make_token
 from webapp.cli import COMMANDS, run
 from webapp.cli.common import parse_moment
 from webapp.security.access import load_token
@@ -284,6 +289,28 @@ def test_pausing_survives_and_resuming_ends_it(recollect: Recollect, data_dir: D
     assert pause is not None and pause.until_ms == round(until * 1000)
     assert recollect.json("resume") == {"state": "resumed"}
     assert read_pause(data_dir.spool, now_ms()) is None
+
+
+def test_a_pause_of_the_server_is_not_ended_here(recollect: Recollect, data_dir: DataDir) -> None:
+    ServerPause(now_ms(), now_ms() + 60_000).write(data_dir.spool)
+    code, out, _ = recollect("resume")
+    assert code == 0 and "the server that this machine captures for is paused; resume there" in out
+
+
+def test_a_deletion_names_the_machines_that_have_not_answered(
+    recollect: Recollect, database: Database, data_dir: DataDir
+) -> None:
+    make_token(database, "ingest", "laptop")
+    (key,) = access_keys.listed(database)
+    with database.write() as connection:
+        hosts.note(connection, Host(key.id, "laptop", str(uuid.uuid4()), now_ms(), 0), "", {})
+    code, out, _ = recollect("delete", "--from", "2026-11-20", "--to", "2026-11-21", "--yes")
+    assert code == 0 and "laptop has not answered yet: what waits there goes once it does" in out
+
+
+def test_capture_says_what_it_takes(recollect: Recollect) -> None:
+    _, out, _ = recollect("capture", "--help")
+    assert all(f"--{name}" in out for name in ("source", "server", "token-file", "token", "allow-http"))
 
 
 def test_search_prints_what_the_api_answers(

@@ -34,7 +34,12 @@ def test_two_machines_stand_side_by_side(browser: Actor, database: Database, dat
         connection.execute("update segments set end_ms = end_ms + 60000")
     browser.client.set_cookie("tz", "UTC", domain="127.0.0.1")
     shown = page(browser, "/timeline?date=2026-11-20")
-    assert "This machine" in words(page(browser, f"/activity?from={NOON_MS}&to={NOON_MS + 120_000}"))
+    spent = words(page(browser, f"/activity?from={NOON_MS}&to={NOON_MS + 120_000}"))
+    assert f"Name How long This machine {NAME} Intervals Mail 1 min – 1 min" in " ".join(spent.split())
+    assert "Editor 5 s 1 min –" in " ".join(
+        spent.split()
+    )  # counted once, and told of the machine that had it
+    assert f"This machine 1 min {NAME} 1 min" in " ".join(words(page(browser, "/days/2026-11-20")).split())
     assert shown.count('class="meta of-host"') == 2
     assert NAME not in shown
     only = page(browser, f"/activity?from={NOON_MS}&to={NOON_MS + 120_000}&host=%3Cb%3Elaptop%3C/b%3E")

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
 
 from store.core.paths import DataDir
 from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock
 from webapp.core.services import Services
+from webapp.security import access
 from webapp.security.access import (
     LAUNCH_LIFETIME_MS,
     check_launch_code,
@@ -23,6 +28,24 @@ def test_the_token_is_made_once_and_only_its_owner_can_read_it(data_dir: DataDir
     assert len(token) >= 40
     assert load_token(data_dir) == token
     assert stat.S_IMODE(data_dir.token.stat().st_mode) == 0o600
+
+
+def test_programs_that_start_at_once_make_one_token(
+    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, whole, first = threading.Barrier(2), access._kept_token, threading.local()
+
+    def found_none_together(home: DataDir) -> str:
+        token = whole(home)
+        if not getattr(first, "is_over", False):
+            first.is_over = True
+            both.wait(10)
+        return token
+
+    monkeypatch.setattr(access, "_kept_token", found_none_together)
+    with ThreadPoolExecutor(2) as programs:
+        tokens = {each.result() for each in [programs.submit(load_token, data_dir) for _ in range(2)]}
+    assert tokens == {data_dir.token.read_text().strip()}
 
 
 def test_a_token_file_that_others_can_read_is_tightened(data_dir: DataDir) -> None:
