@@ -225,7 +225,7 @@ def bounds(when: str, viewer: Viewer) -> tuple[int, int]:
         case "yesterday":
             return start_of(1), today.start_ms
         case "week":
-            return start_of(today.date.weekday()), now_ms
+            return start_of((today.date.weekday() - viewer.week_start) % 7), now_ms
         case "7d":
             return start_of(6), now_ms
         case "all":

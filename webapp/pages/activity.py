@@ -13,8 +13,9 @@ from store.timeline import gaps, segments
 from store.timeline.totals import Kind, intervals, of_segments
 from webapp.core import formatting, templating
 from webapp.core.errors import unreadable_address
-from webapp.core.parameters import moment
+from webapp.core.parameters import range_of
 from webapp.core.services import services, viewer
+from webapp.pages.days.view import latest
 
 MAX_ROWS = 30
 MAX_INTERVALS = 500
@@ -23,18 +24,18 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @templating.get("/activity")
 def show() -> str:
-    """The totals of ``from`` to ``to`` (today when missing); with ``kind`` and ``name`` one's intervals."""
+    """The totals of ``from`` to ``to``, or of the last day; with ``kind`` and ``name`` one's intervals."""
     who = viewer()
     args = request.args
-    start_ms, end_ms = moment(args.get("from"), who), moment(args.get("to"), who, is_end=True)
-    if args.get("from") is None and args.get("to") is None:
-        start_ms, end_ms = who.today.start_ms, who.today.end_ms
-    if start_ms is None or end_ms is None or end_ms <= start_ms:
-        raise unreadable_address("from", _("from and to must be epoch milliseconds, to the later of the two"))
+    own, name, host = services(), args.get("name"), args.get("host")
+    chosen = range_of(args, who)
+    if chosen.problem:
+        raise unreadable_address("from", chosen.problem)
+    day = latest(own.database, who)
+    start_ms, end_ms = chosen.bounds if chosen.is_given else (day.start_ms, day.end_ms)
     kind = args.get("kind")
     if kind is not None and kind not in KINDS:
         raise unreadable_address("kind", _("must be one of %(names)s", names=", ".join(KINDS)))
-    own, name, host = services(), args.get("name"), args.get("host")
     line = segments.segments(own.database, start_ms, end_ms, host)
     hosts = segments.by_host(own.database, start_ms, end_ms)
     totals = of_segments(line, start_ms, end_ms)
@@ -43,6 +44,7 @@ def show() -> str:
              ("site", _("Sites"), totals.by_site))  # fmt: skip
     return render_template(
         "activity/activity.html",
+        label=formatting.span(start_ms, end_ms, who.zone, who.now_ms),
         start_ms=start_ms,
         end_ms=end_ms,
         kind=kind,
