@@ -33,6 +33,8 @@ _MESSAGES = 200
 _PART = re.compile(r"\s+[-–—|·]\s+")
 _MARK = re.compile(r"[*●•]\s*|\(\d+\)\s+")  # of a file that is not saved, and of what is not read
 _NAMED = 3
+_MAX_CHARS = 60
+"""Of what a question names."""
 
 Suggestion = tuple[str, str]
 """A question, and in a few words what answers it."""
@@ -84,7 +86,8 @@ def _subject(window: Total) -> str:
     """What a window shows, by its title: not which app it is of, nor what the app adds to each."""
     parts = [_MARK.sub("", part, 1).strip() for part in _PART.split(window.name or "")]
     app = (window.app_name or "").casefold()
-    return next((part for part in parts if part and part.casefold() != app), "")
+    named = next((part for part in parts if part and part.casefold() != app), "")
+    return named if len(named) <= _MAX_CHARS else ""
 
 
 def _matter(
