@@ -129,6 +129,8 @@ def test_a_week_begins_where_the_language_of_the_browser_is_spoken(
         ("2026-11-20T14:32:08", FRI_1432),
         ("yesterday", None),
         ("99999999999999999999", None),
+        ("9999-12-31T23:59", None),
+        ("9999-12-31T23:59:00Z", None),
         ("", None),
     ],
 )
