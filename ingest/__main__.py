@@ -3,6 +3,7 @@
 python -m ingest [--home DIR] [--once]
 python -m ingest [--home DIR] import images DIR
 python -m ingest [--home DIR] import video FILE --start TIME
+python -m ingest [--home DIR] import recording DIR
 python -m ingest [--home DIR] import messages|calendar|location|places FILE
 python -m ingest [--home DIR] demo [--days N]
 python -m ingest [--home DIR] reindex [--text] [--vectors [--all]]
@@ -49,7 +50,7 @@ _NICE = 10
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _HELP: dict[Kind, str] = {
     "messages": "Import messages of FILE: SMS, iMessage, WhatsApp, Telegram, e-mail or CSV.",
-    "calendar": "Import the events of an .ics FILE, those that repeat worked out.",
+    "calendar": "Import events of FILE: .ics, those that repeat worked out, or windows of ActivityWatch.",
     "location": "Import where you were from FILE: GPX, GeoJSON, Google's history or CSV.",
     "places": "Import your places from FILE: GeoJSON or CSV.",
 }
@@ -129,6 +130,20 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     zone = zone_named(tz)
     pictures = image_import.find(directory, zone)
     print_summary(*run_import(home, image_import.read(pictures, zone), len(pictures)), as_json)
+
+
+@imports.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_json_option
+@with_home
+def recording(home: Home, folder: Path, as_json: bool) -> None:
+    """Import what OpenRecall or screenpipe recorded into its FOLDER, with apps and titles."""
+    from ingest.importers import recordings
+    from ingest.importers.import_runner import print_summary, run_import
+
+    reject_sample_week(home.data_dir)
+    looks = recordings.find(folder)
+    print_summary(*run_import(home, recordings.read(looks, zone_named(None)), len(looks)), as_json)
 
 
 @imports.command()

@@ -38,13 +38,14 @@ def read(pictures: list[tuple[int, Path]], zone: tzinfo) -> Iterator[Item | Skip
     """One `Item` or `Skipped` for each picture that `find` found."""
     for captured_ms, path in pictures:
         try:
-            yield _item(path, captured_ms, zone) if captured_ms else Skipped(path.name, _NO_TIME)
+            yield item_of(path, captured_ms, zone) if captured_ms else Skipped(path.name, _NO_TIME)
         except (SpoolEntryInvalid, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             yield Skipped(path.name, reason or str(error))
 
 
-def _item(path: Path, captured_ms: int, zone: tzinfo) -> Item:
+def item_of(path: Path, captured_ms: int, zone: tzinfo) -> Item:
+    """A picture file as it is. Raises `SpoolEntryInvalid` for what is none, and `OSError`."""
     if path.stat().st_size > MAX_IMAGE_BYTES:
         raise SpoolEntryInvalid("too_large", f"more than {MAX_IMAGE_BYTES} bytes")
     content = path.read_bytes()

@@ -54,8 +54,8 @@ def read(path: Path, start_ms: int, interval_s: float, zone: tzinfo) -> Iterator
             for seconds, frame in sampled(_timed(container), interval_s):
                 last_s = seconds
                 if frame is not shown:  # a picture that is held is encoded once
-                    shown, image = frame, _upright(frame)
-                    picture, digest = _webp(image), pixels_sha256(image)
+                    shown, image = frame, upright(frame)
+                    picture, digest = webp(image), pixels_sha256(image)
                 captured_ms = start_ms + round(seconds * 1000)
                 offset_min = utc_offset_min(captured_ms, zone)
                 yield item(picture, "image/webp", captured_ms, offset_min, "video", digest)
@@ -100,14 +100,15 @@ def _timed(container: InputContainer) -> Iterator[tuple[float, float, VideoFrame
         yield start_s, start_s + shown_s, frame
 
 
-def _upright(frame: VideoFrame) -> Image.Image:
+def upright(frame: VideoFrame) -> Image.Image:
     """The picture as a player would turn it: phones record sideways and say so."""
     image: Image.Image = frame.to_image()  # type: ignore[no-untyped-call]
     turn = _QUARTER_TURNS.get(round(frame.rotation) % 360)
     return image if turn is None else image.transpose(turn)
 
 
-def _webp(image: Image.Image) -> bytes:
+def webp(image: Image.Image) -> bytes:
+    """Lossless."""
     buffer = io.BytesIO()
     image.save(buffer, "WEBP", lossless=True, quality=20, method=2)
     return buffer.getvalue()

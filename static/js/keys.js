@@ -10,8 +10,8 @@ export function listen() {
   for (const button of document.querySelectorAll('[data-open-palette]')) {
     button.addEventListener('click', openPalette)
   }
-  // Where nothing is searched yet one types at once; a phone would show its keyboard over the page.
-  if (matchMedia('(pointer: fine)').matches) document.querySelector('#q[value=""]')?.focus()
+  // Where nothing is searched or asked yet one types at once; a phone would show its keyboard over the page.
+  if (matchMedia('(pointer: fine)').matches) document.querySelector('#q[value=""], .start ~ form #message')?.focus()
   document.addEventListener('keydown', event => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
       event.preventDefault()

@@ -208,7 +208,7 @@ _SEEN = """async () => {
   }
 }"""
 
-MARGIN = 6  # between a word and the line around it, in pixels of the frame
+MARGIN = 4  # between a word and the line around it, in pixels of the frame
 ROUNDING = 2.0  # the browser lays out in whole device pixels
 
 

@@ -60,7 +60,7 @@ def test_a_drag_selects_and_insight_question_and_mention_are_about_it(visitor: V
     assert bar and band
     assert abs(bar["x"] - band["x"] - band["width"] * (start - DAY_START_MS) / (24 * HOUR_MS)) <= 2
     assert_clean(page, "selected")
-    page.locator("#selection").get_by_role("link", name="Ask about it").click()
+    page.locator("#selection").get_by_role("link", name="Ask about this time").click()
     expect(page.locator("[name=from_local]")).to_have_value(re.compile("2026-11-20T0[89]:"))
     page = visitor.go("/chat")
     page.fill("#message", "summarise @selection")

@@ -6,6 +6,7 @@ Not by `strftime`, which follows the process's locale: names come from Babel, pa
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, tzinfo
 from difflib import SequenceMatcher
@@ -18,9 +19,12 @@ from assistant.core.texts import own_language
 from store.core import times
 from store.core.translation import N_, language, ngettext
 from store.core.translation import gettext as _
+from store.spool.page_text import Area
 from store.spool.queue import DESKTOP, HIDDEN_WINDOW, PRIVATE_WINDOW
 
 _MINUTE_MS = 60_000
+_NEARLY_FULL = 1.4
+"""Boxes are drawn as one that is at most this much larger."""
 
 
 def clock(ms: int, zone: tzinfo) -> str:
@@ -51,6 +55,11 @@ def month(of: date) -> str:
 def weekday(on: date) -> str:
     """``Fri``"""
     return format_date(on, "EEE", language())
+
+
+def weekday_long(on: date) -> str:
+    """``Friday``"""
+    return format_date(on, "EEEE", language())
 
 
 def dates(first: date, last: date) -> str:
@@ -154,6 +163,24 @@ def indented_json(text: str) -> str:
         return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
     except ValueError:
         return text
+
+
+def outlines(boxes: Iterable[Area]) -> list[Area]:
+    """Boxes as they are drawn: lines that nearly fill one box together share it, so that no border runs
+    through words.
+    """
+    drawn: list[Area] = []
+    for box in sorted(boxes, key=lambda box: (box.y, box.x)):
+        if drawn:
+            last = drawn[-1]
+            x, y = min(last.x, box.x), last.y
+            right, bottom = max(last.x + last.w, box.x + box.w), max(last.y + last.h, box.y + box.h)
+            around = Area(x, y, right - x, bottom - y)
+            if around.w * around.h <= _NEARLY_FULL * (last.w * last.h + box.w * box.h):
+                drawn[-1] = around
+                continue
+        drawn.append(box)
+    return drawn
 
 
 def slot_class(slot: int | None) -> str:

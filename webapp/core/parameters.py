@@ -73,16 +73,15 @@ def moment(text: str | None, viewer: Viewer, *, is_end: bool = False) -> int | N
     """
     text = (text or "").strip()
     # Digits alone are milliseconds, though ``1795030800000`` could be the year 1795 in ISO 8601's short form.
-    if re.fullmatch(r"\d{1,15}", text):
-        ms = int(text)
-        return ms if ms <= times.MAX_MS else None
     try:
-        at = datetime.fromisoformat(text)
+        at = None if re.fullmatch(r"\d{1,15}", text) else datetime.fromisoformat(text)
     except ValueError:
         return None
-    if at.tzinfo is None:
-        return times.wall_to_ms(at, viewer.zone, later=is_end)
-    return round(at.timestamp() * 1000)
+    if at is None:
+        ms = int(text)
+    else:
+        ms = round(at.timestamp() * 1000) if at.tzinfo else times.wall_to_ms(at, viewer.zone, later=is_end)
+    return ms if ms <= times.MAX_MS else None
 
 
 def day_named(text: str | None, viewer: Viewer) -> times.Day | None:
@@ -225,7 +224,7 @@ def bounds(when: str, viewer: Viewer) -> tuple[int, int]:
         case "yesterday":
             return start_of(1), today.start_ms
         case "week":
-            return start_of(today.date.weekday()), now_ms
+            return start_of((today.date.weekday() - viewer.week_start) % 7), now_ms
         case "7d":
             return start_of(6), now_ms
         case "all":

@@ -174,6 +174,7 @@ def install(app: Flask) -> None:
         indented_json=formatting.indented_json,
         from_json=json.loads,
         slot_class=formatting.slot_class,
+        outlines=formatting.outlines,
         day_key=lambda ms: times.to_local(ms, viewer().zone).date().isoformat(),
         wall=lambda ms: times.to_local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
     )

@@ -14,8 +14,9 @@ from store.timeline import gaps, segments
 from store.timeline.totals import Kind, Total, Totals, intervals, of_segments
 from webapp.core import formatting, templating
 from webapp.core.errors import unreadable_address
-from webapp.core.parameters import moment
+from webapp.core.parameters import range_of
 from webapp.core.services import services, viewer
+from webapp.pages.days.view import latest
 
 MAX_ROWS = 30
 MAX_INTERVALS = 500
@@ -24,18 +25,18 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @templating.get("/activity")
 def show() -> str:
-    """The totals of ``from`` to ``to`` (today when missing); with ``kind`` and ``name`` one's intervals."""
+    """The totals of ``from`` to ``to``, or of the last day; with ``kind`` and ``name`` one's intervals."""
     who = viewer()
     args = request.args
-    start_ms, end_ms = moment(args.get("from"), who), moment(args.get("to"), who, is_end=True)
-    if args.get("from") is None and args.get("to") is None:
-        start_ms, end_ms = who.today.start_ms, who.today.end_ms
-    if start_ms is None or end_ms is None or end_ms <= start_ms:
-        raise unreadable_address("from", _("from and to must be epoch milliseconds, to the later of the two"))
+    own, name, host = services(), args.get("name"), args.get("host")
+    chosen = range_of(args, who)
+    if chosen.problem:
+        raise unreadable_address("from", chosen.problem)
+    day = latest(own.database, who)
+    start_ms, end_ms = chosen.bounds if chosen.is_given else (day.start_ms, day.end_ms)
     kind = args.get("kind")
     if kind is not None and kind not in KINDS:
         raise unreadable_address("kind", _("must be one of %(names)s", names=", ".join(KINDS)))
-    own, name, host = services(), args.get("name"), args.get("host")
     line = segments.segments(own.database, start_ms, end_ms, host)
     lines = segments.by_host(own.database, start_ms, end_ms)
     hosts = {each: of_segments(of, start_ms, end_ms) for each, of in lines.items() if of}
@@ -44,6 +45,7 @@ def show() -> str:
     titles: dict[Kind, str] = {"app": _("Apps"), "window": _("Windows"), "site": _("Sites")}
     return render_template(
         "activity/activity.html",
+        label=formatting.span(start_ms, end_ms, who.zone, who.now_ms),
         start_ms=start_ms,
         end_ms=end_ms,
         kind=kind,

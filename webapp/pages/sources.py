@@ -51,7 +51,7 @@ def words_for(kind: Kind) -> SourceWords:
             about = _("SMS, iMessage, WhatsApp, Telegram, e-mail")
             return SourceWords(_("Messages"), about, "chat", lambda n: formatting.count(n, "message"))
         case "calendar":
-            about = _("Events of .ics files")
+            about = _("Events of .ics files, windows of ActivityWatch")
             return SourceWords(_("Calendar"), about, "calendar", lambda n: formatting.count(n, "event"))
         case "location":
             about = _("Positions in time")

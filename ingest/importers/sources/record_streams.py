@@ -92,6 +92,8 @@ JSON_MAX_DEPTH = 64
 
 Path = tuple[str, ...]
 _ARRAY = "[]"
+EACH = "*"
+"""In a path: any key."""
 _OPENS, _CLOSES = ("start_map", "start_array"), ("end_map", "end_array")
 
 
@@ -107,6 +109,7 @@ def json_records(source: Source, paths: Collection[Path]) -> Iterator[tuple[Path
 
 def _items(source: Source, paths: frozenset[Path]) -> Iterator[tuple[Path, Any]]:
     path: list[str] = []  # of the value that comes next, its own key included
+    exact = not any(EACH in each for each in paths)
     for event, value in (events := ijson.basic_parse(source, use_float=True, buf_size=CHUNK_BYTES)):
         if event == "map_key":
             path[-1] = value
@@ -116,13 +119,19 @@ def _items(source: Source, paths: frozenset[Path]) -> Iterator[tuple[Path, Any]]
             continue
         source.mark()
         here = tuple(path)
-        if here in paths:
+        if here in paths if exact else any(_fits(here, each) for each in paths):
             yield here, _whole(event, value, events, len(path))
             source.mark()
         elif event in _OPENS:
             if len(path) >= JSON_MAX_DEPTH:
                 raise _too_deep()
             path.append("" if event == "start_map" else _ARRAY)
+
+
+def _fits(path: Path, wanted: Path) -> bool:
+    return len(path) == len(wanted) and all(
+        ours in (EACH, own) for own, ours in zip(path, wanted, strict=True)
+    )
 
 
 def _whole(event: str, value: Any, events: Iterator[tuple[str, Any]], depth: int) -> Any:

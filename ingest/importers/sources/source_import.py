@@ -19,7 +19,7 @@ from typing import Any
 
 from ingest.core.home import Home
 from ingest.importers.items import CannotImport, Skipped
-from ingest.importers.sources import ics, locations, mbox, messengers, text_messages
+from ingest.importers.sources import activitywatch, ics, locations, mbox, messengers, text_messages
 from ingest.importers.sources.record_streams import Aliases, has_columns
 from ingest.importers.sources.source_file import Options, Source, opened
 from store.core.times import now_ms
@@ -214,7 +214,10 @@ FORMATS: dict[Kind, tuple[Format, ...]] = {
         Format("csv", "CSV", text_messages.read_csv_messages,
                _table(text_messages.MESSAGE_COLUMNS, text_messages.MESSAGE_NEEDED)),
     ),
-    "calendar": (Format("ics", "iCalendar (.ics)", ics.read, _pattern(r"(?i)\A\s*BEGIN:VCALENDAR")),),
+    "calendar": (
+        Format("ics", "iCalendar (.ics)", ics.read, _pattern(r"(?i)\A\s*BEGIN:VCALENDAR")),
+        Format("activitywatch", "ActivityWatch, JSON", activitywatch.read, _pattern(r'\A\s*\{\s*"buckets"')),
+    ),
     "location": (
         Format("gpx", "GPX", locations.read_gpx, _element("gpx")),
         Format("geojson", "GeoJSON", locations.read_geojson_points, _pattern(_FEATURES)),
@@ -232,7 +235,7 @@ FORMATS: dict[Kind, tuple[Format, ...]] = {
 
 SUFFIXES: dict[Kind, frozenset[str]] = {
     "messages": frozenset({".xml", ".json", ".mbox", ".txt", ".csv"}),
-    "calendar": frozenset({".ics"}),
+    "calendar": frozenset({".ics", ".json"}),
     "location": frozenset({".gpx", ".geojson", ".json", ".csv"}),
     "places": frozenset({".geojson", ".json", ".csv"}),
 }

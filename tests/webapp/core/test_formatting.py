@@ -9,9 +9,10 @@ from flask import Flask
 
 from store.core import preferences, times
 from store.core.preferences import zone_named
+from store.spool.page_text import Area
 from tests.tables import for_each
 from webapp.core import formatting, services
-from webapp.core.parameters import clock_on, moment
+from webapp.core.parameters import bounds, clock_on, moment
 from webapp.core.services import Viewer, viewer
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -128,6 +129,8 @@ def test_a_week_begins_where_the_language_of_the_browser_is_spoken(
         ("2026-11-20T14:32:08", FRI_1432),
         ("yesterday", None),
         ("99999999999999999999", None),
+        ("9999-12-31T23:59", None),
+        ("9999-12-31T23:59:00Z", None),
         ("", None),
     ],
 )
@@ -158,3 +161,19 @@ def test_a_browser_in_utc_is_doubted_only_where_the_server_has_another_clock(
         for own in ("UTC", "Etc/UTC"):
             who = Viewer(ZoneInfo(own), "browser", FRI_1432, "", 0, 0, True)
             assert who.zone_is_doubtful is is_doubted, (host, own)
+
+
+@for_each(("locale", "days"), [("en-US", 5), ("en-GB", 4)])
+def test_this_week_begins_when_the_week_of_the_viewer_does(app: Flask, locale: str, days: int) -> None:
+    with app.test_request_context(headers={"Accept-Language": locale, "Cookie": "tz=Asia/Shanghai"}):
+        who = viewer()
+        start_ms, end_ms = bounds("week", who)
+        back = times.to_local(end_ms, who.zone).date() - times.to_local(start_ms, who.zone).date()
+    assert back.days == days  # the clock of the tests stands on a Friday
+
+
+def test_lines_that_nearly_fill_a_box_together_share_it() -> None:
+    lines = Area(10, 10, 300, 14), Area(10, 27, 280, 14), Area(10, 44, 40, 14), Area(10, 200, 300, 14)
+    assert formatting.outlines(reversed(lines)) == [
+        Area(10, 10, 300, 31), Area(10, 44, 40, 14), Area(10, 200, 300, 14)
+    ]  # fmt: skip

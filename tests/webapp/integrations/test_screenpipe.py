@@ -346,6 +346,41 @@ def test_elements_of_one_frame(theirs: Screenpipe, database: Database) -> None:
     assert [each["text"] for each in theirs.get("/elements", frame_id=frame.id)["data"]] == ["a", "b"]
 
 
+def test_a_frame_tells_its_lines_under_each_of_their_addresses(
+    theirs: Screenpipe, database: Database
+) -> None:
+    frame = put(database, text="first line\nthe balance")
+    for path in ("text", "ocr"):
+        told = theirs.get(f"/frames/{frame.id}/{path}")
+        assert told["frame_id"] == frame.id
+        assert [each["text"] for each in told["text_positions"]] == ["first line", "the balance"]
+    second = told["text_positions"][1]
+    assert second["bounds"] == {"left": 0.0, "top": 20 / 48, "width": 110 / 64, "height": 16 / 48}
+    lines = theirs.get(f"/frames/{frame.id}/elements", q="balance")["data"]
+    assert [each["text"] for each in lines] == ["the balance"]
+
+
+def test_a_keyword_is_found_with_its_places(theirs: Screenpipe, database: Database) -> None:
+    first = put(database, text="the balance of May")
+    put(database, NOON_MS + 1000, "balance", app_name="Firefox")
+    found = theirs.get("/search/keyword", query="balance")
+    assert [each["app_name"] for each in found] == ["Firefox", "Code"]
+    assert theirs.get("/search/keyword", query="balance", limit=1, offset=1) == found[1:]
+    assert theirs.get("/search/keyword", query="balance", order="ascending") == found[::-1]
+    [only] = theirs.get("/search/keyword", query="balance", app_names="code,mail")
+    assert (only["frame_id"], only["timestamp"], only["text"]) == (first.id, NOON, "the balance of May")
+    [place] = only["text_positions"]
+    assert place["text"] == "balance" and place["bounds"]["left"] == 40 / 64
+    assert theirs.get("/search/keyword", query="quartz") == []
+
+
+def test_monitors_are_listed_and_no_sound(theirs: Screenpipe, database: Database) -> None:
+    assert theirs.get("/vision/list") == theirs.get("/audio/list") == []
+    put(database, text="a")
+    [monitor] = theirs.get("/vision/list")
+    assert (monitor["id"], monitor["width"], monitor["height"], monitor["is_default"]) == (1, 64, 48, True)
+
+
 # -- activity and health ----------------------------------------------------------------------
 
 
@@ -362,9 +397,22 @@ def test_activity_has_their_shape(theirs: Screenpipe, database: Database) -> Non
         ("other", "Firefox"),
         ("the retention policy", "Code"),
     ]
-    assert answer["audio_summary"] == {"segment_count": 0, "speakers": []}
+    assert answer["key_texts"] == answer["recent_texts"]
+    assert (answer["windows"][0]["app_name"], answer["windows"][0]["frame_count"]) == ("Code", 3)
+    assert set(answer["windows"][0]) == {"app_name", "window_name", "browser_url", "minutes", "frame_count"}
+    assert answer["audio_summary"] == {"segment_count": 0, "speakers": [], "top_transcriptions": []}
+    assert (answer["data_status"], answer["query_status"]) == ("ok", "not_requested")
+    assert answer["recording"]["frames_in_range"] == 4 and answer["memories"] == answer["edited_files"] == []
     assert answer["total_frames"] == 4
     assert answer["time_range"] == {"start": NOON, "end": "2026-11-20T12:10:00Z"}
+    asked = theirs.get(
+        "/activity-summary", start_time=NOON, end_time="now", q="retention", include_memories="false",
+        max_snippet_chars=7,
+    )  # fmt: skip
+    assert asked["query_status"] == "matched" and "memories" not in asked
+    assert [(each["text"], each["source"]) for each in asked["snippets"]] == [("the ret", "screen")]
+    none = theirs.get("/activity-summary", start_time=NOON, end_time="now", q="quartz")
+    assert none["query_status"] == "no_query_matches" and none["snippets"] == []
     only = theirs.get("/activity-summary", start_time=NOON, end_time="now", app_name="firefox")
     assert [app["name"] for app in only["apps"]] == ["Firefox"]
 
@@ -453,8 +501,10 @@ def test_a_newer_rule_hides_frames_from_every_address(
     assert [item["content"]["frame_id"] for item in found["data"]] == [shown.id]
     assert found["pagination"]["total"] == 1
     assert [each["text"] for each in theirs.get("/elements")["data"]] == ["policy"]
-    for path in (f"/frames/{secret.id}", f"/frames/{secret.id}/context", f"/elements?frame_id={secret.id}"):
-        assert theirs.ask(path).status_code == 403, path
+    for path in ("", "/context", "/text", "/elements"):
+        assert theirs.ask(f"/frames/{secret.id}{path}").status_code == 403, path
+    assert theirs.ask(f"/elements?frame_id={secret.id}").status_code == 403
+    assert [each["frame_id"] for each in theirs.get("/search/keyword", query="policy")] == [shown.id]
     summary = theirs.ask(f"/activity-summary?start_time={NOON}&end_time=now").get_data(as_text=True)
     assert "Code" in summary
     assert "Bank" not in summary and "balance" not in summary

@@ -10,7 +10,10 @@ from flask import Flask
 from store.chats import conversations
 from store.core.database import Database
 from store.core.paths import DataDir
-from tests.factories import NOON_MS, store_frame
+from store.ocr import readings
+from store.sources.messages import MessageRecord
+from tests.factories import NOON_MS, store_frame, text_draft
+from tests.sources import put_messages
 from tests.store.chats.test_conversation_search import talk
 from tests.store.frames.test_activity_intervals import MINUTE, put
 from tests.tables import for_each
@@ -138,25 +141,37 @@ def test_of_a_long_chat_the_newest_answers_are_drawn_and_the_others_when_asked_f
     assert "Answer 1." in fragment and 'id="t1"' in fragment
 
 
-def test_a_question_is_suggested_in_the_language_of_the_pages_or_of_the_app(
+def test_questions_are_suggested_of_what_stands_on_the_last_day(
     browser: Actor, database: Database, now: Clock
 ) -> None:
-    """A look at a Chinese page in a browser is no reason; an app that was Chinese for most of its time is."""
+    """A matter is what a window is called and another app shows; a look at a Chinese page in a browser is no
+    reason to ask in Chinese, an app that was Chinese for most of its time is.
+    """
     shown = [
-        ("Web", "Carillon - Web", 30), ("Web", "皮影剧团巡演手记 - Web", 5), ("Code", "main.py", 20),
-        ("WPS", "潮汐周报 第46期 - WPS", 10), ("WPS", "Untitled - WPS", 2), (None, None, 4),
-        ("Desktop", None, 3),
+        ("Web", "Carillon - Web", 30, "Bells"), ("Web", "皮影剧团巡演手记 - Web", 5, "Tour"),
+        ("Code", "* tower.py - Code", 20, "tune the carillon"), ("Mail", "(2) Inbox - Mail", 3, "Dinner"),
+        ("WPS", "潮汐周报 第46期 - WPS", 10, "Tides"), ("WPS", "Untitled - WPS", 2, "Nothing"),
     ]  # fmt: skip
     at_ms = 0
-    for app, title, minutes in shown:
-        put(database, at_ms, app, window=title, ended_ms=at_ms + minutes * MINUTE)
+    for app, title, minutes, text in shown:
+        number = put(database, at_ms, app, window=title, ended_ms=at_ms + minutes * MINUTE)
+        with database.write() as connection:
+            readings.add(connection, number, text_draft(text), (), NOON_MS)
         at_ms += minutes * MINUTE
     now.now_ms = NOON_MS + at_ms
     html = words(page(browser, "/chat?tz=UTC"))
     listed = html[html.index("What did I do today?") :]
     expected = [
-        "What did I do today? 5 apps · 1 h 14 min", "How long did I use Web today? 2 windows",
-        "How often did I use Code today? 1 window", "我用了多久 WPS？ 2 windows",
+        "What did I do today? 4 apps · 1 h 10 min", "What did I see about Carillon today? Code · Web",
+        "How long did I have tower.py open today? Code", "“潮汐周报 第46期”说了什么？ WPS",
     ]  # fmt: skip
     assert listed.startswith(" ".join(expected))
-    assert "Desktop" not in listed and listed.count("我用了多久") == 1
+    sender = MessageRecord("sms", NOON_MS + MINUTE, is_outgoing=False, body="Come at six", name="Ines")
+    put_messages(database, [sender])
+    assert "What did Ines write today? 1 message" in words(page(browser, "/chat?tz=UTC"))
+
+
+@for_each("query", ["from=2&to=1", "from=noon", "q=What&from=2&to=1"])
+def test_a_range_in_an_address_that_is_none_is_said(browser: Actor, query: str) -> None:
+    answer = browser.get(f"/chat?{query}")
+    assert answer.status_code == 422 and 'id="refusal"' in answer.text

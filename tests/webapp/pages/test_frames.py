@@ -74,10 +74,10 @@ def cite(database: Database, frame: FrameRow) -> str:
 
 
 def marked(html: str) -> list[tuple[int, int, int, int]]:
-    """The boxes drawn as current, without their margin of 6 pixels."""
+    """The boxes drawn as current, without their margin of 4 pixels."""
     [group] = re.findall(r'<g class="current[^>]*id="mark">(.*?)</g>', html, re.S)
     found = re.findall(r'<rect class="inner" x="(-?\d+)" y="(-?\d+)" width="(\d+)" height="(\d+)"', group)
-    return [(int(x) + 6, int(y) + 6, int(w) - 12, int(h) - 12) for x, y, w, h in found]
+    return [(int(x) + 4, int(y) + 4, int(w) - 8, int(h) - 8) for x, y, w, h in found]
 
 
 @for_each("where", ["/frames/{id}?", "/timeline?frame={id}&", "/timeline?frame={id}&app=Code&z=1h&"])

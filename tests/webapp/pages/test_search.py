@@ -144,7 +144,10 @@ def test_what_else_has_the_words_is_counted_a_row_for_each_kind(
     put_events(database, [over, ahead])
     html = page(visitor, "/search?q=retention")
     found = links(html)
-    assert (found["2 chats"], found["1 known name"]) == ("/chats?q=retention", "/memory/entities?q=retention")
+    assert (found["2 chats"], found["1 person or thing"]) == (
+        "/chats?q=retention",
+        "/memory/entities?q=retention",
+    )
     assert found["2 events"] == "/sources/calendar?q=retention" and "2. retention talk" in html
     assert "Retention of part 1" in words(html) and "Retention plan" in words(html)
     # A filter is about frames.

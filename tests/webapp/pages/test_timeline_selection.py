@@ -41,7 +41,7 @@ def link(html: str, name: str) -> str:
 
 def acts_on(html: str) -> tuple[int, int]:
     """What insight and question are about, which are the same, and what @selection will mean."""
-    found = {link(html, name).partition("?")[2] for name in ("In another voice…", "Ask about it")}
+    found = {link(html, name).partition("?")[2] for name in ("In another voice…", "Ask about this time")}
     said = re.search(r'data-selection data-start="(\d+)" data-end="(\d+)"', html)
     assert said is not None
     start_ms, end_ms = int(said[1]), int(said[2])
@@ -78,7 +78,7 @@ def test_it_is_begun_at_one_frame_and_ended_at_another(
     assert acts_on(whole) == (first.captured_ms, last.ended_ms)
     assert "Today 12:00–12:30 selected, 30 min" in words(whole)
     assert re.search(r'class="selected" data-selected y="1" height="54" x="0.0%" width="50.0%"', whole)
-    asked = page(browser, link(whole, "Ask about it"))
+    asked = page(browser, link(whole, "Ask about this time"))
     assert 'value="2026-11-20T12:00"' in asked and 'value="2026-11-20T12:30"' in asked
     told = page(browser, link(whole, "In another voice…"))
     assert 'value="2026-11-20T12:00"' in told and 'value="2026-11-20T12:30"' in told

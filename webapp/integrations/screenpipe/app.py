@@ -7,9 +7,10 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 from flask import Flask, Response, current_app, g, jsonify, request
+from pydantic import Field
 from werkzeug.exceptions import HTTPException
 
 from assistant.read_api import calls
@@ -18,7 +19,8 @@ from store.core.errors import StoreError
 from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of, newest_id
 from store.search.filters import Filters
-from store.timeline.totals import of_segments
+from store.timeline.totals import Totals, of_segments
+from webapp.api.values import Text
 from webapp.core.parameters import IdConverter
 from webapp.core.services import Services, services
 from webapp.integrations.screenpipe import frames, search
@@ -52,14 +54,21 @@ def create_compat_app(own: Services, port: int) -> Flask:
     app.after_request(guards.protect)
     routes: dict[str, Callable[..., Any]] = {
         "/search": search.search,
+        "/search/keyword": search.keyword,
         "/frames/<id:frame_id>": frames.picture,
         "/frames/<id:frame_id>/context": frames.context,
+        "/frames/<id:frame_id>/text": frames.text,
+        "/frames/<id:frame_id>/ocr": frames.text,  # what it was called before
+        "/frames/<id:frame_id>/elements": frames.elements,
         "/tags/vision/<id:frame_id>": frames.tags,
         "/elements": frames.elements,
         "/activity-summary": summary,
+        "/vision/list": frames.monitors,
+        "/audio/list": audio_devices,
     }
+    views = {view: _recorded(view) for view in routes.values()}
     for path, view in routes.items():
-        app.add_url_rule(path, view.__name__, _recorded(view), methods=["GET"])
+        app.add_url_rule(path, view.__name__, views[view], methods=["GET"])
     app.add_url_rule("/health", "health", lambda: jsonify(health(is_known=g.is_known)))
     app.register_error_handler(ReadRefused, lambda error: _error(str(error), _STATUS[error.code]))
     app.register_error_handler(HTTPException, lambda error: _error(str(error.name), error.code or 500))
@@ -125,15 +134,29 @@ def _unexpected(error: Exception) -> Response:
 
 _MAX_APPS = 20
 _MAX_TEXTS = 10
+_MAX_WINDOWS = 30
+_RECENT_MS = 10 * 60_000
 
 
 class SummaryQuery(RangeQuery):
     start_time: Time
     end_time: Time
+    q: Text = ""
+    include_recording: bool = True
+    include_memories: bool = True
+    include_snippets: bool = True
+    include_guidance: bool = True
+    max_snippets: Annotated[int, Field(ge=0, le=12)] = 8
+    max_snippet_chars: Annotated[int, Field(ge=1)] = 500
+
+
+def audio_devices(call: ReadCall) -> list[Document]:
+    """None: sound is not recorded."""
+    return []
 
 
 def summary(call: ReadCall) -> Document:
-    """Minutes by app, from a union of intervals, and what was read last."""
+    """Minutes by app and window, from a union of intervals, and what was read last, or has words of `q`."""
     query = read(SummaryQuery)
     start_ms, end_ms = query.span_ms()
     assert end_ms is not None  # it is required
@@ -142,23 +165,68 @@ def summary(call: ReadCall) -> Document:
         for segment in chain(calls.segments(call, start_ms, end_ms), calls.moments(call, start_ms, end_ms))
         if query.app_name is None or (segment.app_name or "").casefold() == query.app_name.casefold()
     ]
-    apps = _apps(line, start_ms, end_ms)
+    totals = of_segments(line, start_ms, end_ms)
+    apps, windows = _apps(line, totals), _windows(line, totals)
     texts = _texts(call, start_ms, end_ms, query.app_name)
+    found = _texts(call, start_ms, end_ms, query.app_name, query.q) if query.q.strip() else texts
     call.returned = len(apps) + len(texts)
+    newest, count = newest_id(services().database), sum(segment.frames for segment in line)
+    is_recent = newest is not None and services().clock() - captured_ms_of(newest) < _RECENT_MS
+    more = {
+        "recording": {
+            "last_frame_at": utc(captured_ms_of(newest)) if newest is not None else None,
+            "last_audio_at": None,
+            "frames_in_range": count,
+            "audio_segments_in_range": 0,
+            "recent_capture": is_recent,
+        },
+        "memories": [],
+        "snippets": [
+            {**each, "text": each["text"][: query.max_snippet_chars], "source": "screen", "speaker": None}
+            for each in found[: query.max_snippets]
+        ],
+        "guidance": {"searched_endpoints": ["/activity-summary"], "next_best_query": None},
+    }
     return {
         "apps": apps,
-        "recent_texts": texts,
-        "audio_summary": {"segment_count": 0, "speakers": []},
-        "total_frames": sum(segment.frames for segment in line),
+        "windows": windows,
+        "key_texts": texts,
+        "recent_texts": texts,  # what it was called before
+        "edited_files": [],
+        "audio_summary": {"segment_count": 0, "speakers": [], "top_transcriptions": []},
+        "total_frames": count,
         "time_range": {"start": utc(query.start_time), "end": utc(query.end_time)},
-    }
+        "data_status": "ok" if count else "no_capture_in_range" if is_recent else "not_recording",
+        "query_status": "not_requested"
+        if not query.q.strip()
+        else "matched"
+        if found
+        else "no_query_matches",
+    } | {name: part for name, part in more.items() if getattr(query, f"include_{name}")}
 
 
-def _apps(line: list[Segment], start_ms: int, end_ms: int) -> list[Document]:
+def _windows(line: list[Segment], totals: Totals) -> list[Document]:
+    counts = Counter(
+        (segment.app_name, segment.window_name) for segment in line for _ in range(segment.frames)
+    )
+    urls = {(segment.app_name, segment.window_name): segment.browser_url or "" for segment in line}
+    return [
+        {
+            "app_name": total.app_name,
+            "window_name": total.name,
+            "browser_url": urls.get((total.app_name, total.name), ""),
+            "minutes": round(total.duration_ms / 60_000, 1),
+            "frame_count": counts[total.app_name, total.name],
+        }
+        for total in totals.by_window[:_MAX_WINDOWS]
+        if total.app_name and total.name
+    ]
+
+
+def _apps(line: list[Segment], totals: Totals) -> list[Document]:
     counts: Counter[str | None] = Counter()
     for segment in line:
         counts[segment.app_name] += segment.frames
-    totals = [total for total in of_segments(line, start_ms, end_ms).by_app if total.name]
     return [
         {
             "name": total.name,
@@ -167,17 +235,18 @@ def _apps(line: list[Segment], start_ms: int, end_ms: int) -> list[Document]:
             "first_seen": utc(total.first_ms),
             "last_seen": utc(total.last_ms),
         }
-        for total in totals[:_MAX_APPS]
+        for total in [total for total in totals.by_app if total.name][:_MAX_APPS]
     ]
 
 
-def _texts(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None) -> list[Document]:
-    """The beginnings of the newest different texts."""
+def _texts(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None, q: str = "") -> list[Document]:
+    """The beginnings of the newest different texts, or what has some words."""
     filters = Filters(start_ms=start_ms, end_ms=end_ms, app_name=app_name)
     by_text: dict[str, Document] = {}
-    for hit in calls.find(call, "", filters, limit=4 * _MAX_TEXTS).hits:
+    for hit in calls.find(call, q, filters, limit=4 * _MAX_TEXTS, wanted=search.has_words).hits:
         text = " ".join(hit.snippet.split())
-        said = {"text": text, "app_name": hit.app_name or "", "timestamp": utc(hit.captured_ms)}
+        names = {"app_name": hit.app_name or "", "window_name": hit.window_name or ""}
+        said = {"text": text, **names, "timestamp": utc(hit.captured_ms)}
         by_text.setdefault(text, said)
     by_text.pop("", None)
     return list(by_text.values())[:_MAX_TEXTS]

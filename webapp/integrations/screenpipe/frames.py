@@ -14,7 +14,9 @@ from store.ocr.readings import Box
 from store.search import query as queries
 from store.search import snippet
 from store.search.filters import Filters
+from store.spool import process_state
 from webapp.api.values import Text
+from webapp.core.services import services
 from webapp.integrations.screenpipe.values import Document, Limit, PageQuery, Query, read
 
 
@@ -47,6 +49,41 @@ def context(call: ReadCall, frame_id: int) -> Document:
         "urls": readings.urls(call.database, frame_id),
         "text_source": "ocr",
     }
+
+
+def text(call: ReadCall, frame_id: int) -> Document:
+    """The lines with their places, as their OCR tells them."""
+    frame = calls.frame(call, frame_id)
+    reading = readings.current_reading(call.database, frame_id)
+    call.returned = 1
+    lines = reading.lines if reading else ()
+    return {
+        "frame_id": frame.id,
+        "text_positions": [position(line.text, line.confidence, line.box, frame) for line in lines],
+    }
+
+
+def position(said: str, confidence: float | None, box: Box, frame: FrameRow) -> Document:
+    """What a program told itself has no confidence of a reader: it is sure."""
+    return {
+        "text": said,
+        "confidence": 1.0 if confidence is None else confidence,
+        "bounds": bounds(box, frame),
+    }
+
+
+def monitors(call: ReadCall) -> list[Document]:
+    """Those that are connected, else the one of the newest frame; each as large as its newest frame."""
+    state = process_state.CaptureState.read(services().data_dir.spool)
+    newest = calls.find(call, "", Filters(0), limit=1).hits
+    names = (state.connected if state else ()) or tuple(hit.monitor for hit in newest)
+    found = []
+    for number, name in enumerate(names, 1):
+        hits = calls.find(call, "", Filters(0, monitor=name), limit=1).hits
+        shown = frames.get(call.database, hits[0].frame_id) if hits else None
+        size = {"width": shown.width_px if shown else 0, "height": shown.height_px if shown else 0}
+        found.append({"id": number, "name": name, **size, "is_default": number == 1})
+    return found
 
 
 def bounds(box: Box, frame: FrameRow) -> Document:
@@ -89,9 +126,12 @@ class ElementsQuery(PageQuery):
         return self.source not in (None, "ocr") or self.role not in (None, "line")
 
 
-def elements(call: ReadCall) -> Document:
-    """A page of lines; `total` is exact once every frame was looked into, else a number beyond the page."""
+def elements(call: ReadCall, frame_id: int | None = None) -> Document:
+    """A page of lines, of one frame where its address names it; `total` is exact once every frame was looked
+    into, else a number beyond the page.
+    """
     query = read(ElementsQuery)
+    query = query if frame_id is None else query.model_copy(update={"frame_id": frame_id})
     after = query.offset + query.limit
     lines, is_all = _collect(call, query, after)
     data = lines[query.offset : after]

@@ -10,7 +10,7 @@ import base64
 import io
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -18,11 +18,24 @@ from assistant.read_api import calls
 from assistant.read_api.calls import ReadCall
 from store.core.errors import MediaGone
 from store.frames import frames, tags
+from store.frames.frames import FrameRow
 from store.ocr import readings
+from store.search import query as queries
+from store.search import snippet
 from store.search.filters import Filters
 from store.search.hits import Hit
+from store.search.search import Order
 from webapp.api.values import Text
-from webapp.integrations.screenpipe.values import Document, Limit, PageQuery, read, utc
+from webapp.integrations.screenpipe.frames import position
+from webapp.integrations.screenpipe.values import (
+    MAX_OFFSET,
+    Document,
+    Limit,
+    PageQuery,
+    RangeQuery,
+    read,
+    utc,
+)
 
 Length = Annotated[int, Field(ge=0, le=10_000_000)]
 OUR_KINDS = frozenset({"all", "ocr", "vision"})
@@ -71,6 +84,59 @@ def search(call: ReadCall) -> Document:
     if page.next_cursor is not None:  # before everything was looked at: what is known to be there at least
         total = max(page.page.total - page.passed_over, total + 1)
     return query.page(items, limit, total)
+
+
+class KeywordQuery(RangeQuery):
+    query: Text
+    limit: Limit = 20
+    offset: Annotated[int, Field(ge=0, le=MAX_OFFSET)] = 0
+    order: Literal["ascending", "descending"] = "descending"
+    app_names: Text = ""
+
+
+def keyword(call: ReadCall) -> list[Document]:
+    """The frames that have the words, each with the words and their places."""
+    query = read(KeywordQuery)
+    start_ms, end_ms = query.span_ms()
+    apps = {name.strip().casefold() for name in query.app_names.split(",") if name.strip()}
+
+    def is_wanted(hit: Hit) -> bool:
+        return has_words(hit) and (not apps or (hit.app_name or "").casefold() in apps)
+
+    order: Order = "newest" if query.order == "descending" else "oldest"
+    found = calls.find(
+        call, query.query, Filters(start_ms, end_ms, query.app_name), limit=query.offset + query.limit,
+        order=order, wanted=is_wanted,
+    )  # fmt: skip
+    hits = found.hits[query.offset :]
+    rows = frames.get_many(call.database, [hit.frame_id for hit in hits])
+    return [_match(call, hit, rows[hit.frame_id], query.query) for hit in hits if hit.frame_id in rows]
+
+
+def _match(call: ReadCall, hit: Hit, frame: FrameRow, words: str) -> Document:
+    reading = readings.current_reading(call.database, hit.frame_id)
+    spans = snippet.spans(reading.text, queries.parse(words)) if reading else []
+    said = [word for line in (reading.lines if reading else ()) for word in line.words]
+    at = [
+        position(word.text, word.confidence, word.box, frame)
+        for word in said
+        if any(start < word.end and word.start < end for start, end in spans)
+    ]
+    return {
+        "frame_id": hit.frame_id,
+        "timestamp": utc(hit.captured_ms),
+        "text_positions": at,
+        "app_name": hit.app_name or "",
+        "window_name": hit.window_name or "",
+        "confidence": sum(word["confidence"] for word in at) / len(at) if at else 0.0,
+        "text": reading.text if reading else "",
+        "url": hit.browser_url or "",
+    }
+
+
+def has_words(hit: Hit) -> bool:
+    """Whether it was found by more than being near in meaning."""
+    return hit.matched != ("meaning",)
 
 
 def _text(call: ReadCall, frame_id: int) -> str:

@@ -43,14 +43,13 @@ MAX_SKEW_MS = 60_000
 def new() -> Response:
     """An empty chat; ``?frame=`` asks about a frame, ``?q=`` and a range fill the composer."""
     who = viewer()
-    composer = Composer(request.args.get("q", "")[:8000], parameters.range_of(request.args, who))
-    frame_id = number(request.args, "frame")
+    frame_id, message = number(request.args, "frame"), request.args.get("q", "")[:8000]
     if frame_id is not None:
-        composer = around_frame(frames.get(services().database, frame_id), who)
-    elif not composer.message:
-        draft = _draft(None)
-        composer = replace(draft, range=composer.range) if composer.range.is_given else draft
-    return _page(None, composer, who)
+        return _page(None, around_frame(frames.get(services().database, frame_id), who), who)
+    chosen = parameters.range_of(request.args, who)
+    composer = Composer(message) if message else _draft(None)
+    composer = replace(composer, range=chosen, refusal=chosen.problem)
+    return _page(None, composer, who, 422 if chosen.problem else 200)
 
 
 @templating.get("/chat/<id:chat_id>")

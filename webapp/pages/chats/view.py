@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
 from assistant.core.models import ChatModels
 from assistant.core.records import TurnResult
-from assistant.core.texts import asked_in, own_language
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, personas
 from store.chats.attachments import Attachment
 from store.chats.records import Chat
 from store.core.database import Database
 from store.core.times import to_local
-from store.core.translation import N_
 from store.core.translation import gettext as _
-from store.frames import frames
 from store.frames.frames import FrameRow
 from store.memory import chat_sessions
-from store.spool.queue import NO_APPS
-from store.timeline import segments
-from store.timeline.totals import Totals
 from webapp.core import formatting
 from webapp.core.parameters import NO_RANGE, Range, of_span
 from webapp.core.services import Services, Viewer
 from webapp.pages.chats.memory import topic_of
+from webapp.pages.chats.suggestions import suggestions
 from webapp.views.turns import TurnView, turn_view
 
 LISTED_CHATS = 60
@@ -65,45 +58,6 @@ def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
     names = {today: _("Today"), today - timedelta(days=1): _("Yesterday")}
     by_day = groupby(chats, key=lambda chat: to_local(chat.updated_ms, viewer.zone).date())
     return [(names.get(on) or formatting.date_long(on), list(of_day)) for on, of_day in by_day]
-
-
-def suggestions(database: Database, viewer: Viewer) -> dict[str, Any] | None:
-    """Questions about the last day, and for each in a few words what answers it; None without any frame."""
-    newest = frames.newest_id(database)
-    if newest is None:
-        return None
-    day = viewer.day_of(frames.captured_ms_of(newest))
-    end_ms = max(min(day.end_ms, viewer.now_ms), day.start_ms + 1)
-    totals = segments.totals(database, day.start_ms, end_ms)
-    near = {0: _("today"), 1: _("yesterday")}.get((viewer.today.date - day.date).days)
-    name = near or _("on %(day)s", day=formatting.date_short(day.date))
-    return dict(day=name, start_ms=day.start_ms, end_ms=end_ms, questions=tuple(_questions(totals, name)))
-
-
-def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
-    """The day, a duration and a count; and a duration in Chinese.
-
-    Each is asked in the language of the pages, or in that of what was shown: of an app whose windows had
-    Chinese titles for most of its time.
-    """
-    used = [total.name for total in totals.by_app if total.name and total.name not in NO_APPS]
-    windows = Counter(total.app_name for total in totals.by_window)
-    if used:  # counted as Timeline lists them, and as the answer does
-        held = f"{formatting.count(len(totals.by_app), 'app')} · {formatting.duration(totals.covered_ms)}"
-        yield _("What did I do %(day)s?", day=day), held
-    asked = (N_("How long did I use %(app)s %(day)s?"), N_("How often did I use %(app)s %(day)s?"))
-    for question, app in zip(asked, used, strict=False):
-        yield _(question, app=app, day=day), formatting.count(windows[app], "window")
-    chinese = Counter[str | None]()
-    for total in totals.by_window:
-        chinese[total.app_name] += total.duration_ms if asked_in(total.name or "") == "zh" else 0
-    shown = (
-        total.name
-        for total in totals.by_app
-        if total.name in used[len(asked) :] and 2 * chinese[total.name] > total.duration_ms
-    )
-    for app in islice(shown, own_language() != "zh"):
-        yield f"我用了多久 {app}？", formatting.count(windows[app], "window")
 
 
 @dataclass(frozen=True, slots=True)

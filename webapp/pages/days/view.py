@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
+from assistant.core.texts import terms_of
 from store.core import times
 from store.core.database import Database
 from store.core.translation import gettext as _
@@ -30,6 +31,7 @@ from webapp.core.services import Viewer
 from webapp.pages.timeline import band
 from webapp.views.frames import contact_sheet, crop_around
 
+_BULLETS = "•▪◦*–- "
 _MORE = re.compile(r"(.+) and (\d+) more", re.DOTALL)
 _BAND_PX = 1_200
 _HOURS = 8, 18
@@ -96,6 +98,7 @@ def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = Fa
         line=line,
         view=view,
         runs=[band.band_run(run, view, ()) for run in line.shown],
+        ticks=times.hour_marks(view.start_ms, view.end_ms, who.zone, 120),
         gap_rects=band.gap_rects(line.gaps, view),
         rows=_rows(drawn, shown, [gap for gap in line.gaps if band.is_worth_naming(gap, recorded)]),
         sheet=contact_sheet(pictured, *_PIECE_PX),
@@ -214,7 +217,9 @@ def _row(
     if not app or app in NO_APPS:  # the rules say so in English
         said = ("Unknown app", *NO_APPS, observations.IMPORTED)
         title, where = (heard(each) if each in said else each for each in (title, where))
-    quotes = tuple(fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)
+    stand = (fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)
+    told = (replace(fact, text=fact.text.lstrip(_BULLETS)) for fact in stand)
+    quotes = tuple(sorted(told, key=lambda fact: not _is_of(title, fact.text)))
     shots = [known[number] for number in episode.frame_ids if number in known]
     best = next((fact for fact in quotes if fact.frame_id is not None), None)
     shown = known[best.frame_id] if best and best.frame_id else shots[len(shots) // 2] if shots else None
@@ -228,6 +233,12 @@ def _row(
         _crop(database, shown, best.text) if shown and best else None,
         tuple(shots[:: max(1, -(-len(shots) // _MOST_SHOTS))]),
     )
+
+
+def _is_of(title: str, line: str) -> bool:
+    """Whether a line says more of what a title names: anything may stand on a page."""
+    named, said = set(terms_of(title)), set(terms_of(line))
+    return bool(said & named) and len(said - named) > 1
 
 
 def _crop(database: Database, frame: FrameRow, text: str) -> Box | None:

@@ -71,4 +71,5 @@ def others(database: Database, q: str, now_ms: int) -> Iterator[Other]:
         yield other("file", "text", len(files), address, file.name, _("in a chat"), None)
     if known := entities.find_entities(database, q, limit=MOST + 1):
         first, address = known[0], f"/memory/entities{words}"
-        yield other("known name", "persona", len(known), address, first.name, first.kind, first.updated_ms)
+        words = count(min(len(known), MOST), "person or thing", "people and things")
+        yield Other(words, "persona", len(known), address, first.name, first.kind, first.updated_ms)

@@ -118,7 +118,7 @@ def page(
         asked=asked,
         found=found,
         groups=groups,
-        sheet=contact_sheet(((card.frame, card.crop) for card, _near in cards), *_PIECE_PX),
+        sheet=contact_sheet(((card.frame, card.crop) for card, near in cards if not near), *_PIECE_PX),
         waiting=readings.count_pending(database),
         runs=sum(len(group.cards) for group in groups if group.key != NEAR),
         is_whole=not asked.after and not found.next_cursor,

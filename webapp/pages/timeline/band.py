@@ -48,7 +48,6 @@ class BandRun:
     is_faded: bool
     frame_id: int
     label: str
-    letter: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,6 @@ def band_run(run: Run, view: Window, shown_apps: Collection[str]) -> BandRun:
         is_faded=bool(shown_apps) and name not in shown_apps,
         frame_id=run.first_frame_id,
         label=label if width >= 5 else "",
-        letter=label[:1].upper() if 2 <= width < 5 else "",
     )
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -311,3 +312,27 @@ def test_an_event_that_changed_leaves_none_of_its_old_occurrences(home: Home, tm
     assert (again.added, again.unchanged, again.replaced) == (0, 2, 0)
     once = take("UID:1\nSUMMARY:Series\nDTSTART:20251014T100000")
     assert (once.added, once.replaced) == (1, 2)
+
+
+def test_windows_of_activitywatch_are_events_without_looks_of_seconds(tmp_path: Path) -> None:
+    def event(begin: str, seconds: object, **data: object) -> dict[str, object]:
+        return {"timestamp": f"2026-11-27T{begin}+00:00", "duration": seconds, "data": data}
+
+    window = {"app": "Inkscape", "title": "poster.svg"}
+    events = [
+        event("18:12:00", 4, app="Mail", title="Inbox"), event("18:10:00", 90.0, **window),
+        event("18:00:00", 600, **window), event("soon", 60, **window), event("17:00:00", 60, app="Code"),
+    ]  # fmt: skip
+    buckets = {
+        "aw-watcher-window_box": {"type": "currentwindow", "events": events},
+        "aw-watcher-afk_box": {"events": [event("18:00:00", 900, status="afk")]},
+    }
+    records, skipped = read(tmp_path, "calendar", "aw.json", json.dumps({"buckets": buckets}))
+    assert [(each.title, each.location, each.start_ms, each.end_ms) for each in records] == [
+        ("poster.svg", "Inkscape", at("2026-11-27T18:00+00:00"), at("2026-11-27T18:11:30+00:00")),
+        ("Code", "Code", at("2026-11-27T17:00+00:00"), at("2026-11-27T17:01+00:00")),
+    ]
+    assert skipped == [
+        ("aw-watcher-window_box", "open for less than ten seconds"),
+        ("event 4", "when it was open cannot be read"),
+    ]
