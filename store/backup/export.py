@@ -34,6 +34,7 @@ from store.core.database import Database
 from store.core.errors import MediaGone
 from store.core.paths import FILE_MODE
 from store.core.preferences import day_clock
+from store.deletion.chat_hooks import telling
 from store.frames import frames, visible_windows
 from store.frames.activity_intervals import Segment
 from store.frames.frames import MAX_CAPTURED_MS, FrameRow
@@ -53,10 +54,25 @@ _HIDDEN = (
     "select 1 from frames h left join visible_windows v on v.id = h.visible_id "
     "where is_hidden(h.app_name, h.window_name, h.browser_url, v.windows) and h.id"
 )
-# Turns that may tell of a hidden window, and chats that have one, with a null: those that looked at it, all
-# after them in their chat, and those that were told what came of them. Deletion follows the same ways
-# (`store.deletion.chat_hooks`, `memory_hooks`).
+# Turns that may tell of a hidden window.
+_LOOKED = f"""
+was_hidden(t.start_ms, t.end_ms)
+or exists ({_HIDDEN} in (select e.frame_id from evidence e where e.turn_id = t.id))
+or exists (
+    select 1 from tool_calls k where k.turn_id = t.id and was_hidden(k.shown_from_ms, k.shown_until_ms)
+)
+or exists (
+    select 1 from anchors a
+    where a.conversation_id = t.conversation_id
+        and (was_hidden(a.start_ms, a.end_ms) or exists ({_HIDDEN} = a.frame_id))
+)
+"""
 _OPEN_TURNS = f"""
+{telling(_LOOKED)}
+select id from turns
+where status <> 'running' and id not in (select turn from telling where turn is not null)
+"""
+_TURNS = f"""
 with recursive telling (chat, turn) as (
     select t.conversation_id, t.id
     from turns t

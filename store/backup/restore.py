@@ -35,7 +35,7 @@ from store.core.migrations import check_version
 from store.core.paths import DIRECTORY_MODE, DataDir, file_lock, replace_file, sync_directory
 from store.core.records import insert
 from store.core.times import now_ms
-from store.deletion import deletion
+from store.deletion import deletion, sources
 from store.egress import access_keys
 from store.frames.frames import id_range
 from store.frames.media import Media
@@ -175,7 +175,9 @@ def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup
 def _delete_again(data_dir: DataDir, database: Database, deletions: list[tuple[Any, ...]]) -> None:
     """Delete from a backup what was deleted from the present home since."""
     media, gone = Media(database.data_dir.media), dict[int, set[int]]()
-    for start_ms, end_ms, deleted_ms, is_whole, _ in deletions:
+    for kind, started_ms in {(kind, started_ms) for *_, kind, started_ms in deletions if kind}:
+        sources.delete_again(database, kind, started_ms)
+    for start_ms, end_ms, deleted_ms, is_whole, *_ in deletions:
         if is_whole:
             deletion.delete_range(database, media, start_ms, end_ms, now_ms=deleted_ms)
             continue
@@ -187,7 +189,7 @@ def _delete_again(data_dir: DataDir, database: Database, deletions: list[tuple[A
         if ids:
             deletion.delete_frames(database, media, ids, now_ms=deleted_ms)
     with database.write() as connection:
-        for start_ms, end_ms, deleted_ms, _, receipt in deletions:
+        for start_ms, end_ms, deleted_ms, _, receipt, *_ in deletions:
             if receipt is not None:
                 told = {"start_ms": start_ms, "end_ms": end_ms, "deleted_ms": deleted_ms}
                 number = insert(connection, "deletions", **told, receipt=receipt)
@@ -231,7 +233,7 @@ def _taken(source: Path, ready: Path) -> Backup:
 _IDS = "select id from frames where id >= ? and id < ?"
 _DELETIONS = """
 select start_ms, end_ms, deleted_ms, coalesce(receipt -> '$.whole' = 'true', 0),
-    iif(receipt ->> '$.app' is null, null, receipt)
+    iif(receipt ->> '$.app' is null, null, receipt), receipt ->> '$.source', receipt ->> '$.started_ms'
 from deletions where deleted_ms >= ? order by id
 """
 _NUMBER = "update deletions set receipt = json_set(receipt, '$.deletion_id', ?) where id = ?"
@@ -239,8 +241,8 @@ _NUMBER = "update deletions set receipt = json_set(receipt, '$.deletion_id', ?) 
 
 @dataclass(frozen=True, slots=True)
 class _Present:
-    """What the present home knows: (start, end, time, of all apps, receipt if of one app) of each deletion
-    since a moment, its generation, and the files that were made elsewhere.
+    """What the present home knows: (start, end, time, of all apps, receipt if of one app, source, start of
+    its import) of each deletion since a moment, its generation, and the files that were made elsewhere.
     """
 
     deletions: list[tuple[Any, ...]]
