@@ -52,9 +52,9 @@ class NoBackup(StoreError):
 class Restored:
     """In place is now the home of `made_ms`; what was there before is in `replaced`.
 
-    `is_outdated` says that something was deleted after the backup was made. Ranges and frames were deleted
-    again; chats, facts, insights and imports may be back. Where the present database cannot be read
-    (`is_blind`) nobody knows what was deleted: also frames may be back.
+    `is_outdated` says that something was deleted after the backup was made. Ranges, frames and imports were
+    deleted again; chats, facts and insights may be back. Where the present database cannot be read
+    (`is_blind`) nobody knows what was deleted: also frames and imports may be back.
     """
 
     made_ms: int
