@@ -2,11 +2,12 @@
 
 The backup is made ready as a whole first: checked against its SHA-256s, brought up to today's schema, and
 what was deleted since it was made is deleted from it again, as far as the present database can be read: of
-time that was deleted as a whole everything, else the frames that are not there any more. What an app lost is
-noted as well, because other machines may still have some of it to hand in. Then
-database, pictures and attached files change places with the present ones by renaming; those are kept in
-``backups/replaced-…``, because the newest frames may be in them alone. A file says that this is under way:
-until it is done no program opens the home (`store.core.database.open_database`), and `finish` does the rest.
+time that was deleted as a whole everything, else the frames that are not there any more, and of imported
+sources what was. What an app lost is noted as well, because other machines may still have some of it to hand
+in. Then database, pictures and attached files change places with the present ones by renaming; those are
+kept in ``backups/replaced-…``, because the newest frames may be in them alone. A file says that this is under
+way: until it is done no program opens the home (`store.core.database.open_database`), and `finish` does the
+rest.
 
 Settings, rules and what waits in the spool stay as they are; they come from the backup where there are none.
 """
