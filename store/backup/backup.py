@@ -125,7 +125,7 @@ def archive(database: Database, target: Path, now_ms: int) -> Backup:
             refuse_deletion_since(database, backup.generation)
         if copies.generation(database) != backup.generation:
             target.unlink()
-            raise StoreBusy(_DELETED)
+            raise StoreBusy(DELETED)
     return backup
 
 
@@ -185,13 +185,13 @@ def rotate(database: Database, keep: int = 0, new: Path | None = None) -> None:
 
 # -- how one is made ----------------------------------------------------------------------
 
-_DELETED = "something was deleted while this was being written; make it again"
+DELETED = "something was deleted while this was being written; make it again"
 
 
 def refuse_deletion_since(database: Database, generation: str) -> None:
     """Raise `StoreBusy` where what was read before may hold what is deleted now."""
     if copies.generation(database) != generation:
-        raise StoreBusy(_DELETED)
+        raise StoreBusy(DELETED)
 
 
 def only_one(data_dir: DataDir) -> AbstractContextManager[None]:
@@ -216,11 +216,11 @@ def _made(database: Database, now_ms: int) -> Iterator[tuple[Path, Backup]]:
             backup = _fill(database, folder, now_ms)
             refuse_deletion_since(database, backup.generation)
             if not _is(folder, number):
-                raise StoreBusy(_DELETED)
+                raise StoreBusy(DELETED)
             yield folder, backup
         except Exception as error:
             if isinstance(error, Abandoned) or not _is(folder, number):
-                raise StoreBusy(_DELETED) from error
+                raise StoreBusy(DELETED) from error
             raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)

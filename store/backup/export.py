@@ -28,10 +28,10 @@ from zoneinfo import ZoneInfo
 
 import icalendar
 
-from store.backup.backup import refuse_deletion_since, replacing
+from store.backup.backup import DELETED, refuse_deletion_since, replacing
 from store.core import copies, times
 from store.core.database import Database
-from store.core.errors import MediaGone
+from store.core.errors import MediaGone, StoreBusy
 from store.core.paths import FILE_MODE
 from store.core.preferences import day_clock
 from store.deletion.chat_hooks import telling
@@ -308,8 +308,9 @@ class _Export:
         return f"pictures/{at:%Y-%m-%d}/{at:%H%M%S}-{frame.id}.png"
 
     def _pictures(self) -> None:
-        media = Media(self.database.data_dir.media, self.database)
+        media, seen = Media(self.database.data_dir.media, self.database), 0
         for frame in filter(self._permits, self._rows()):
+            seen += 1
             try:
                 image = media.image(frame)
             except MediaGone:
@@ -317,6 +318,8 @@ class _Export:
             with self._member(self._picture_name(frame), zipfile.ZIP_STORED) as file:
                 image.save(file, "PNG")
             self.done.pictures += 1
+        if seen < self.done.frames:  # a deletion is under way
+            raise StoreBusy(DELETED)
 
     # -- for people -----------------------------------------------------------------------
 
