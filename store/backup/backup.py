@@ -29,7 +29,7 @@ from pathlib import Path
 from store.chats import attachments
 from store.core import copies
 from store.core.database import Database
-from store.core.errors import Abandoned, DatabaseDamaged, StoreBusy
+from store.core.errors import Abandoned, DatabaseDamaged, StoreBusy, StoreError
 from store.core.paths import DIRECTORY_MODE, FILE_MODE, DataDir, only_holder, sync_directory, write_file
 from store.deletion import receipts
 from store.frames import pending
@@ -132,8 +132,11 @@ def archive(database: Database, target: Path, now_ms: int) -> Backup:
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A new file beside `target`, that takes its place when the block comes to its end. What fails is told of
-    `target`: nobody asked for another file.
+    `target`: nobody asked for another file. Raises `StoreError` for a device, a pipe or a socket, which a
+    rename would take away.
     """
+    if target.exists() and not target.is_file():
+        raise StoreError(f"{target} is no file that can be replaced")
     partial = copies.partial_of(target)
     try:
         write_file(partial, b"", os.O_TRUNC, durable=False)  # with its mode
