@@ -16,6 +16,7 @@ No transaction is ever held across a model call: compute first, then write.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import math
 import os
@@ -111,7 +112,10 @@ class Database:
         self.data_dir = data_dir
         key = keys.box_of(data_dir.home).database_key
         apsw.soft_heap_limit(_CACHED_BYTES)
-        self.peewee = _Peewee(str(data_dir.database), key, lock_type="IMMEDIATE", thread_safe=True)
+        only = apsw.SQLITE_OPEN_READWRITE  # one that is gone is not made anew, empty
+        self.peewee = _Peewee(
+            str(data_dir.database), key, lock_type="IMMEDIATE", thread_safe=True, flags=only
+        )
         # Writers of this process queue here instead of spinning on SQLite's lock.
         self._writing = threading.Lock()
         self._local = threading.local()
@@ -208,6 +212,9 @@ class Database:
     def _transaction(self) -> Iterator[apsw.Connection]:
         connection = self.connection()
         with _translated(), transaction(connection):
+            if _has_moved(connection):
+                name = self.data_dir.database.name
+                raise DatabaseDamaged(f"{name} was moved or removed while it was open")
             yield connection
 
     def rows(self, sql: str, values: Any = (), deadline_s: float | None = None) -> list[tuple[Any, ...]]:
@@ -269,6 +276,15 @@ class Database:
         """Close the calling thread's connection."""
         if not self.peewee.is_closed():
             self.peewee.close()
+
+
+def _has_moved(connection: apsw.Connection) -> bool:
+    """Whether the file is not where it was opened: what is written would go with the last program that has it
+    open (https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved).
+    """
+    flag = ctypes.c_int(0)
+    connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(flag))
+    return bool(flag.value)
 
 
 @contextmanager
