@@ -2,10 +2,10 @@
 
 A step is a transaction about to begin, a file about to be written, or a wait for a lock. One thread runs at a
 time, so that a schedule tried again gives the same. Afterwards no file of the home holds a deleted word,
-verify finds nothing, and the receipt told the truth. A picture that is imported meanwhile is there as a whole
-or nowhere, and an export that holds a deleted word stands on the receipt.
+verify finds nothing, and the receipt told the truth. What is imported meanwhile is there as a whole or
+nowhere, an export that holds a deleted word is named, and an answer went out with one only before it went.
 
-    python -m tests.interleavings [TRIES [SEED]]  # TRIES schedules of each kind for every writer
+    python -m tests.interleavings [TRIES [SEED [WRITER...]]]  # TRIES schedules of each kind for every writer
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -39,7 +39,7 @@ from assistant.context.observation_words import ObservationWords
 from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.errors import TurnRefused
 from assistant.core.query_embedder import QueryEmbedder
-from assistant.core.records import TurnRequest
+from assistant.core.records import TurnRequest, TurnResult
 from assistant.turns import second_reading
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer
@@ -48,26 +48,31 @@ from ingest.core.home import Home, open_home
 from ingest.core.worker_stats import WorkerStats
 from ingest.importers import images
 from ingest.importers.import_runner import ImportFeed
-from ingest.importers.items import Item
+from ingest.importers.items import CannotImport, Item
+from ingest.importers.sources import source_import
+from ingest.importers.sources.source_file import Options
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.reading.backlog import Backlog
 from ingest.reading.embedding import EmbeddingLoop
 from ingest.reading.reader import ReaderLoop
 from ingest.worker.storing import SpoolConsumer
-from store.backup import export
+from store.backup import backup, export
 from store.chats import tool_permissions
 from store.chats.records import Anchor
-from store.core import paths
-from store.core.database import Database
+from store.core import copies, paths, times
+from store.core.database import Database, scalar
 from store.core.errors import StoreError
 from store.core.paths import DataDir
-from store.core.settings import ContextSettings, RetentionSettings, Settings
-from store.deletion import deletion, receipts, request, retention
+from store.core.settings import ContextSettings, RetentionSettings, Settings, WebSettings
+from store.deletion import deletion, receipts, request, retention, sources
 from store.deletion.receipts import Receipt
 from store.frames import frames, packing, text_index
 from store.frames.frames import FrameRow
 from store.privacy.rules import OwnChoices, load_rules, save_choices, validate
+from store.sources import imports
+from store.sources.calendars import EventRecord
+from store.sources.imports import Kind
 from store.spool import queue
 from store.timeline import segments
 from store.verify.verify import verify
@@ -75,15 +80,24 @@ from tests.assistant.agents import agent_deps
 from tests.factories import NOON_MS, capture, store_frame, webp
 from tests.fake_embedder import FakeEmbedder
 from tests.ingest.conftest import ScriptedEngine, opener
+from tests.sources import message, put_events, put_messages
 from tests.store.deletion.test_deletion import places_with
 from tests.stub_model import Request, StubModel
+from webapp import create_app
+from webapp.exports import files
 
 SECRET = "xylophonequark"
 LINE = f"the {SECRET} stands here"
+SOURCES: dict[Kind, str] = {"messages": "zithermarmot", "calendar": "oboewalrus"}
+"""What imported messages and events say."""
+WORDS = SECRET, *SOURCES.values()
+BROUGHT = "quincebassoon"
+"""What those say that are being imported."""
 HOUR_MS = 3_600_000
 FROM_MS, UNTIL_MS = NOON_MS, NOON_MS + 600_000
 LATER_MS = NOON_MS + 3 * HOUR_MS
 NEEDLES = [SECRET.encode(), SECRET.encode("utf-16-le")]
+PORT = 8420
 
 
 # -- the schedule -------------------------------------------------------------------------
@@ -201,6 +215,8 @@ class World:
     now_ms: int = LATER_MS
     doomed: list[FrameRow] = field(default_factory=list)
     imported: dict[str, bytes] = field(default_factory=dict)  # by capture id: the picture
+    brings: Kind | None = None  # the source that something is imported into
+    handed_out: list[str] = field(default_factory=list)  # words that went out after they were deleted
 
     @property
     def exported(self) -> Path:
@@ -246,6 +262,10 @@ def template() -> Path:
     for n in range(4):
         shown(home, FROM_MS + n * 60_000, f"{LINE}\nline {n} of many words here")
         shown(home, FROM_MS - 1_000_000 + n * 60_000, f"harbour office number {n} is open", "Code")
+    words = [f"bring the {SOURCES['messages']} number {n}" for n in range(3)]
+    put_messages(home.database, [message(each, FROM_MS, name="Anna") for each in words])
+    events = [f"{SOURCES['calendar']} number {n}" for n in range(3)]
+    put_events(home.database, [EventRecord(each, FROM_MS, UNTIL_MS, uid=each) for each in events])
     home.database.checkpoint()
     home.database.close_thread()
     return folder
@@ -285,7 +305,7 @@ def world(folder: Path) -> Iterator[World]:
 def echo(request: Request) -> str:
     """A model that says back what it was shown, without citing it."""
     shown = json.dumps(request["messages"], ensure_ascii=False)
-    return f"You saw {SECRET}." if SECRET in shown else "You saw little."
+    return " ".join(f"You saw {word}." for word in WORDS if word in shown) or "You saw little."
 
 
 def cite(request: Request) -> dict[str, Any]:
@@ -347,6 +367,42 @@ def importing(own: World) -> Run:
     consumer = SpoolConsumer(own.home, Backlog(own.database, own.clock), WorkerStats(own.clock), own.clock)
     feed = ImportFeed(own.home, iter(items))
     return lambda: (list(feed.steps), consumer.store_some(9))  # the first ones wait for a while
+
+
+def bringing(own: World, kind: Kind, name: str, content: str) -> Run:
+    """A file of five records is imported, of which one is there already."""
+    own.brings, path = kind, own.exported.with_name(name)
+    path.write_text(content, encoding="utf-8")
+    return lambda: source_import.import_file(own.home, kind, path, Options(ZoneInfo("UTC"), own.now_ms))
+
+
+@writer
+def importing_messages(own: World) -> Run:
+    lines = [f"{FROM_MS // 1000 + n},received,+49170,Ben,{BROUGHT} number {n}" for n in range(4)]
+    return bringing(
+        own, "messages", "brought.csv", "\n".join(["time,direction,address,name,text", *lines, ""])
+    )
+
+
+@writer
+def importing_events(own: World) -> Run:
+    events = [
+        f"BEGIN:VEVENT\r\nUID:{n}\r\nDTSTART:20231114T2{n}0000Z\r\nSUMMARY:{BROUGHT} {n}\r\nEND:VEVENT\r\n"
+        for n in range(4)
+    ]
+    head, tail = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//a//b//EN\r\n", "END:VCALENDAR\r\n"
+    return bringing(own, "calendar", "brought.ics", "".join([head, *events, tail]))
+
+
+@writer
+def remembering_names(own: World) -> Run:
+    source = imports.listed(own.database, "messages")[0]
+    return lambda: imports.accept_names(own.database, source, None, own.now_ms)
+
+
+@writer
+def backing_up(own: World) -> Run:
+    return lambda: backup.make(own.database, own.now_ms)
 
 
 @writer
@@ -451,6 +507,81 @@ def answering_with_tools(own: World) -> Run:
     return lambda: own.ask("What stands here?", mode="agent", model="stub", start_ms=None, end_ms=None)
 
 
+def answering_from(own: World, tool: str, **arguments: Any) -> Run:
+    """An answer that says what a tool showed of a source, and remembers it."""
+    for name in ("store_entity", tool):
+        tool_permissions.choose(own.database, name, "auto", own.now_ms)
+    stored = [("store_entity", {"kind": "thing", "name": word, "description": word}) for word in WORDS]
+    own.stub.call((tool, arguments))
+    own.stub.choose(
+        lambda asked: [each for each in stored if each[1]["name"] in json.dumps(asked["messages"])]
+    )
+    own.stub.reply(echo)
+    return lambda: own.ask(
+        "What did they write?", mode="agent", model="stub", start_ms=None, end_ms=None,
+    )  # fmt: skip
+
+
+@writer
+def answering_from_messages(own: World) -> Run:
+    return answering_from(own, "search_messages", query="bring")
+
+
+@writer
+def answering_from_the_calendar(own: World) -> Run:
+    start, end = (times.rfc3339(ms, ZoneInfo("UTC")) for ms in (FROM_MS, UNTIL_MS))
+    return answering_from(own, "get_calendar_events", start=start, end=end)
+
+
+@writer
+def exporting_an_answer(own: World) -> Run:
+    """In each format, of an answer that quotes a frame and one that was told messages."""
+    asked = []
+    own.stub.reply(cite)
+    asked.append(own.ask("What did it say?", mode="evidence", model="stub"))
+    own.stub._script.clear()
+    asked.append(answering_from_messages(own)())
+    settings = Settings(web=WebSettings(port=PORT))
+    embedder = QueryEmbedder(settings.embedding, own.database, FakeEmbedder)
+    app = create_app(settings, own.database, chat_models=own.deps.models, embedder=embedder, clock=own.clock)
+    client, token = app.test_client(), app.extensions["recollect"].token
+
+    def run() -> None:
+        for turn, fmt in product(asked, files.FORMATS):
+            with deleted_words(own, turn) as gone:
+                answer = client.get(
+                    f"/api/v1/chats/{turn.chat_id}/turns/{turn.turn_id}/export?fmt={fmt}",
+                    headers={"Authorization": f"Bearer {token}"}, base_url=f"http://127.0.0.1:{PORT}",
+                )  # fmt: skip
+            assert answer.status_code in (200, 404, 409), (answer.status_code, answer.text)
+            if answer.status_code == 200:
+                own.handed_out += [word for word in gone if word.encode() in answer.data]
+
+    return run
+
+
+@contextmanager
+def deleted_words(own: World, turn: TurnResult) -> Iterator[list[str]]:
+    """Words that the turn had lost when the export of it was made, before it was looked at once more."""
+    gone: list[str] = []
+    real, looked = files._state, []
+    sql = "select answer_md from turns where conversation_id = ? and n = ?"
+
+    def noting(*which: int) -> Any:
+        looked.append(which)
+        if len(looked) == 2:  # on a connection of its own: that is no step
+            with closing(apsw.Connection(str(own.home.data_dir.database))) as connection:
+                said = scalar(connection, sql, (turn.chat_id, turn.turn_id)) or ""
+            gone.extend(word for word in WORDS if word in turn.answer_md and word not in said)
+        return real(*which)
+
+    files._state = noting
+    try:
+        yield gone
+    finally:
+        files._state = real
+
+
 @writer
 def an_insight(own: World) -> Run:
     own.stub.reply(echo)
@@ -487,8 +618,25 @@ def closing_a_chat(own: World) -> Run:
 
 @writer
 def telling_of_a_chat(own: World) -> Run:
-    session_closing.close(own.context, told(own), "window")
+    return telling(own, told(own))
+
+
+@writer
+def telling_of_a_chat_about_messages(own: World) -> Run:
+    session = session_closing.open_window(own.context, None)
+    answering_from_messages(own)
+    own.ask(
+        "What did the notes say?", mode="agent", model="stub", start_ms=None, end_ms=None, session_id=session
+    )
+    return telling(own, session)
+
+
+def telling(own: World, session: int) -> Run:
+    """A question in another chat, which is told of the one in that window."""
+    session_closing.close(own.context, session, "window")
     another = session_closing.open_window(own.context, None)
+    own.stub._script.clear()
+    own.stub.reply(echo)
 
     def tell() -> None:
         asking = ContextRequest("What did the notes say?", None, another, background.VERSION)
@@ -512,12 +660,30 @@ class Tried:
     steps: dict[str, int]
 
 
-ASKED: dict[str, dict[str, Any]] = {
-    "range": {},
-    "app": {"app_name": f"app {SECRET}"},
-    "rule": {"rules": validate([{"app": f"^app {SECRET[:4]}", "match": "regex"}])},
+Delete = Callable[[World, int], object]
+
+
+def of_frames(**asked: Any) -> Delete:
+    def delete(own: World, until_ms: int) -> Receipt:
+        save_choices(own.home.data_dir, OwnChoices(asked.get("rules", ())))
+        goes = request.Request(FROM_MS, until_ms, **asked)
+        return deletion.delete(own.database, own.home.media, goes, now_ms=LATER_MS)
+
+    return delete
+
+
+def of_source(kind: Kind) -> Delete:
+    return lambda own, _: sources.delete(own.database, kind)
+
+
+ASKED: dict[str, Delete] = {
+    "range": of_frames(),
+    "app": of_frames(app_name=f"app {SECRET}"),
+    "rule": of_frames(rules=validate([{"app": f"^app {SECRET[:4]}", "match": "regex"}])),
+    "messages": of_source("messages"),
+    "calendar": of_source("calendar"),
 }
-"""What deletions ask for: everything of the range, what is of one app, or what a new rule fits."""
+"""What is deleted: everything of the range, what is of one app or what a new rule fits, or a source."""
 
 
 def tried(name: str, choose: Choice, folder: Path, asked: str = "range") -> Tried:
@@ -527,7 +693,7 @@ def tried(name: str, choose: Choice, folder: Path, asked: str = "range") -> Trie
         own.database.close_thread()
         # What it was told before is its own; only what is found afterwards counts.
         baton = Baton(choose)
-        found: list[Receipt | BaseException] = []
+        found: list[object] = []
         failed: list[BaseException] = []
         pictures = own.stretches()
 
@@ -535,10 +701,7 @@ def tried(name: str, choose: Choice, folder: Path, asked: str = "range") -> Trie
             baton.step()
             try:
                 until_ms = LATER_MS if name == "capture_and_store" else UNTIL_MS
-                rules = ASKED[asked].get("rules", ())
-                save_choices(own.home.data_dir, OwnChoices(rules))
-                goes = request.Request(FROM_MS, until_ms, **ASKED[asked])
-                found.append(deletion.delete(own.database, own.home.media, goes, now_ms=LATER_MS))
+                found.append(ASKED[asked](own, until_ms))
             except BaseException as error:
                 found.append(error)
             finally:
@@ -549,7 +712,7 @@ def tried(name: str, choose: Choice, folder: Path, asked: str = "range") -> Trie
             baton.step()
             try:
                 run()
-            except (StoreError, TurnRefused):
+            except (StoreError, TurnRefused, CannotImport):
                 pass  # it was refused, and says so
             except BaseException as error:
                 failed.append(error)
@@ -565,15 +728,52 @@ def tried(name: str, choose: Choice, folder: Path, asked: str = "range") -> Trie
             for thread in (baton.deleting, writing):
                 thread.join(120)
         problems = [f"the writer failed: {error!r}" for error in failed]
-        problems += judged(own, found, pictures)
+        if not found or isinstance(found[0], BaseException):
+            return Tried([*problems, f"the deletion failed: {found!r}"], baton.steps)
+        problems += (
+            judged(own, found[0], pictures) if isinstance(found[0], Receipt) else source_judged(own, asked)
+        )
+        problems += [f"handed out after it was deleted: {word}" for word in own.handed_out]
+        problems += brought(own, asked)
         return Tried(problems, baton.steps)
 
 
-def judged(own: World, found: list[Receipt | BaseException], pictures: list[bytes]) -> list[str]:
+def source_judged(own: World, kind: str) -> list[str]:
+    """What is wrong after a source was deleted, in sentences."""
+    own.database.checkpoint()
+    word = SOURCES[kind].encode()
+    problems = [f"found in {place}" for place in places_with(own.home.data_dir, [word])]
+    problems += verify(own.database, own.home.media, own.home.spool).problems
+    if own.exported.exists() and str(own.exported) not in copies.elsewhere(own.database):
+        problems += [f"found in the export, and not told: {name}" for name in members_with(own, word)]
+    return problems
+
+
+def members_with(own: World, word: bytes) -> list[str]:
+    with zipfile.ZipFile(own.exported) as bundle:
+        return [name for name in bundle.namelist() if word in bundle.read(name)]
+
+
+def brought(own: World, asked: str) -> list[str]:
+    """What is wrong with what was imported meanwhile, in sentences."""
+    if not own.brings:
+        return []
+    table = imports.TABLES[own.brings]
+    known = f"""
+        select count(*), min(i.finished_ms) from {table} t join imports i on i.id = t.import_id
+        where i.name like 'brought.%'
+    """
+    [(number, finished_ms)] = own.database.rows(known)
+    left = places_with(own.home.data_dir, [BROUGHT.encode()])
+    if number == 4 and finished_ms:
+        return []
+    if asked == own.brings and not number:
+        return [f"of an import that was deleted there is {place}" for place in left]
+    return [f"of an import {number} of 4 are there, finished {finished_ms}"]
+
+
+def judged(own: World, receipt: Receipt, pictures: list[bytes]) -> list[str]:
     """What is wrong afterwards, in sentences."""
-    if not found or isinstance(found[0], BaseException):
-        return [f"the deletion failed: {found!r}"]
-    receipt = found[0]
     left = [] if receipt.verified else ["not verified"]
     for _ in range(2):  # the worker's minute
         receipts.settle(own.database, own.home.media)
@@ -593,8 +793,7 @@ def judged(own: World, found: list[Receipt | BaseException], pictures: list[byte
         if outcome is None or is_there != (outcome.outcome == "stored"):
             problems.append(f"of an imported picture {outcome} is known, and bytes are there: {is_there}")
     if own.exported.exists() and str(own.exported) not in receipt.elsewhere:
-        with zipfile.ZipFile(own.exported) as bundle:
-            told = [name for name in bundle.namelist() if SECRET.encode() in bundle.read(name)]
+        told = members_with(own, SECRET.encode())
         problems += [f"found in the export, and not on the receipt: {name}" for name in told]
     return problems
 
@@ -604,7 +803,8 @@ def small_patience() -> Iterator[None]:
     """Nothing waits for the clock."""
     with ExitStack() as stack:
         for owner, name, value in (
-            (deletion, "_ROUND_S", 0.0), (request, "FRAMES_AT_ONCE", 2),
+            (deletion, "_ROUND_S", 0.0), (request, "FRAMES_AT_ONCE", 2), (imports, "BATCH", 2),
+            (source_import, "BATCH", 2), (imports, "_AT_ONCE", 1),
             (Database.checkpoint, "__defaults__", (20,)),
         ):  # fmt: skip
             stack.callback(setattr, owner, name, getattr(owner, name))
@@ -612,9 +812,11 @@ def small_patience() -> Iterator[None]:
         yield
 
 
-def schedules(chance: random.Random, name: str, number: int, folder: Path) -> Iterator[tuple[str, Choice]]:
+def schedules(
+    chance: random.Random, name: str, number: int, folder: Path, asked: str
+) -> Iterator[tuple[str, Choice]]:
     """So many of each kind: in the middle of the writer, in the middle of the deletion, and turn by turn."""
-    taken = tried(name, deletion_before(10**6), folder).steps
+    taken = tried(name, deletion_before(10**6), folder, asked).steps
     for step in chance.sample(range(taken["writer"] + 1), min(number, taken["writer"] + 1)):
         yield f"deletion before step {step}", deletion_before(step)
     for step in chance.sample(range(taken["deletion"] + 1), min(number, taken["deletion"] + 1)):
@@ -629,13 +831,13 @@ def say(sentence: str) -> None:
     sys.stdout.flush()
 
 
-def main(number: int = 7, seed: int = 1) -> int:
+def main(number: int = 7, seed: int = 1, *writers: str) -> int:
     chance, failures, tries, started = random.Random(seed), 0, 0, time.monotonic()
     logging.disable(logging.ERROR)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
-        for name, asked in product(WRITERS, ASKED):
+        for name, asked in product(writers or WRITERS, ASKED):
             before, wrong = tries, 0
-            for told, choose in schedules(chance, name, number, Path(folder) / "probe"):
+            for told, choose in schedules(chance, name, number, Path(folder) / "probe", asked):
                 shutil.rmtree(folder, ignore_errors=True)
                 done = tried(name, choose, Path(folder) / "home", asked)
                 tries += 1
@@ -650,4 +852,4 @@ def main(number: int = 7, seed: int = 1) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    sys.exit(main(*map(int, sys.argv[1:3]), *sys.argv[3:]))

@@ -35,7 +35,12 @@ OPEN_AGAIN_S = 60.0
 _REMEMBERED = 256
 _WARM_AFTER_S = 1.5
 _REST_AFTER_S = 60.0
+MOMENT_S = 0.5
+"""What a search waits for its meaning: ten times as long as that takes where the models are there."""
+_ASKING = 4
 _REMEMBERED_WORDS = 4_096  # 1 kB each
+LOADING = "embedder_loading"
+"""The problem of a search that was not kept waiting: asked again a moment later it has its meaning."""
 SAME_MEANING = 0.55
 """Cosine of words that mean the same: a word and its translation mostly have 0.6 to 0.9."""
 
@@ -54,6 +59,7 @@ class QueryEmbedder:
         clock: Callable[[], int] = now_ms,
     ) -> None:
         self._about = RequestContext("search", "embedding")
+        self._database = database
         self._noting = EgressRecorder(database, clock, self._about)
         options = EmbedderOptions(
             settings.model, settings.base_url, settings.api_key, settings.timeout_s, self._noting
@@ -64,6 +70,7 @@ class QueryEmbedder:
         self._embedder: Embedder | None = None
         self._next_open_s = 0.0
         self._lock = threading.Lock()
+        self._asking = threading.BoundedSemaphore(_ASKING)
         self._is_warm = False
         self._resting: threading.Timer | None = None
         # The pages of one search ask the same again; the text itself is not kept.
@@ -100,6 +107,30 @@ class QueryEmbedder:
             words = question_words(text) if isinstance(self._embedder, WordEmbedder) else ()
             likeness = partial(self.likeness, words) if words else None
             return RetrievalQuery(text, *self._known[key], likeness=likeness)
+
+    def asked_soon(self, text: str, *, mode: str = "hybrid") -> RetrievalQuery:
+        """The same for whoever words can answer: where meaning takes longer than a moment, because a model is
+        loaded or an endpoint is slow, the problem is `LOADING`, and it is there for whoever asks again.
+        """
+        if mode != "hybrid" or self.is_off or not text.strip():
+            return self.asked(text, mode=mode)
+        found: list[RetrievalQuery] = []
+
+        def ask() -> None:
+            try:
+                meaning = self.asked(text)
+                if meaning.likeness:  # the model of single words is another one
+                    meaning.likeness([text])
+                found.append(meaning)
+            finally:
+                self._asking.release()
+                self._database.close_thread()
+
+        if self._asking.acquire(blocking=False):
+            thread = threading.Thread(target=ask, name="meaning", daemon=True)
+            thread.start()
+            thread.join(MOMENT_S)
+        return found[0] if found else RetrievalQuery(text, problem=LOADING)
 
     def warm(self) -> None:
         """Have a thread load the models of this process a moment from now, unless they are there: the first

@@ -29,7 +29,7 @@ from pathlib import Path
 from store.chats import attachments
 from store.core import copies
 from store.core.database import Database
-from store.core.errors import Abandoned, DatabaseDamaged, StoreBusy
+from store.core.errors import Abandoned, DatabaseDamaged, StoreBusy, StoreError
 from store.core.paths import DIRECTORY_MODE, FILE_MODE, DataDir, only_holder, sync_directory, write_file
 from store.deletion import receipts
 from store.frames import pending
@@ -125,15 +125,18 @@ def archive(database: Database, target: Path, now_ms: int) -> Backup:
             refuse_deletion_since(database, backup.generation)
         if copies.generation(database) != backup.generation:
             target.unlink()
-            raise StoreBusy(_DELETED)
+            raise StoreBusy(DELETED)
     return backup
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A new file beside `target`, that takes its place when the block comes to its end. What fails is told of
-    `target`: nobody asked for another file.
+    `target`: nobody asked for another file. Raises `StoreError` for a device, a pipe or a socket, which a
+    rename would take away.
     """
+    if target.exists() and not target.is_file():
+        raise StoreError(f"{target} is no file that can be replaced")
     partial = copies.partial_of(target)
     try:
         write_file(partial, b"", os.O_TRUNC, durable=False)  # with its mode
@@ -185,13 +188,13 @@ def rotate(database: Database, keep: int = 0, new: Path | None = None) -> None:
 
 # -- how one is made ----------------------------------------------------------------------
 
-_DELETED = "something was deleted while this was being written; make it again"
+DELETED = "something was deleted while this was being written; make it again"
 
 
 def refuse_deletion_since(database: Database, generation: str) -> None:
     """Raise `StoreBusy` where what was read before may hold what is deleted now."""
     if copies.generation(database) != generation:
-        raise StoreBusy(_DELETED)
+        raise StoreBusy(DELETED)
 
 
 def only_one(data_dir: DataDir) -> AbstractContextManager[None]:
@@ -216,11 +219,11 @@ def _made(database: Database, now_ms: int) -> Iterator[tuple[Path, Backup]]:
             backup = _fill(database, folder, now_ms)
             refuse_deletion_since(database, backup.generation)
             if not _is(folder, number):
-                raise StoreBusy(_DELETED)
+                raise StoreBusy(DELETED)
             yield folder, backup
         except Exception as error:
             if isinstance(error, Abandoned) or not _is(folder, number):
-                raise StoreBusy(_DELETED) from error
+                raise StoreBusy(DELETED) from error
             raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)

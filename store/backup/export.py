@@ -28,12 +28,13 @@ from zoneinfo import ZoneInfo
 
 import icalendar
 
-from store.backup.backup import refuse_deletion_since, replacing
+from store.backup.backup import DELETED, refuse_deletion_since, replacing
 from store.core import copies, times
 from store.core.database import Database
-from store.core.errors import MediaGone
+from store.core.errors import MediaGone, StoreBusy
 from store.core.paths import FILE_MODE
 from store.core.preferences import day_clock
+from store.deletion.chat_hooks import telling
 from store.frames import frames, visible_windows
 from store.frames.activity_intervals import Segment
 from store.frames.frames import MAX_CAPTURED_MS, FrameRow
@@ -53,10 +54,25 @@ _HIDDEN = (
     "select 1 from frames h left join visible_windows v on v.id = h.visible_id "
     "where is_hidden(h.app_name, h.window_name, h.browser_url, v.windows) and h.id"
 )
-# Turns that may tell of a hidden window, and chats that have one, with a null: those that looked at it, all
-# after them in their chat, and those that were told what came of them. Deletion follows the same ways
-# (`store.deletion.chat_hooks`, `memory_hooks`).
+# Turns that may tell of a hidden window.
+_LOOKED = f"""
+was_hidden(t.start_ms, t.end_ms)
+or exists ({_HIDDEN} in (select e.frame_id from evidence e where e.turn_id = t.id))
+or exists (
+    select 1 from tool_calls k where k.turn_id = t.id and was_hidden(k.shown_from_ms, k.shown_until_ms)
+)
+or exists (
+    select 1 from anchors a
+    where a.conversation_id = t.conversation_id
+        and (was_hidden(a.start_ms, a.end_ms) or exists ({_HIDDEN} = a.frame_id))
+)
+"""
 _OPEN_TURNS = f"""
+{telling(_LOOKED)}
+select id from turns
+where status <> 'running' and id not in (select turn from telling where turn is not null)
+"""
+_TURNS = f"""
 with recursive telling (chat, turn) as (
     select t.conversation_id, t.id
     from turns t
@@ -292,8 +308,9 @@ class _Export:
         return f"pictures/{at:%Y-%m-%d}/{at:%H%M%S}-{frame.id}.png"
 
     def _pictures(self) -> None:
-        media = Media(self.database.data_dir.media, self.database)
+        media, seen = Media(self.database.data_dir.media, self.database), 0
         for frame in filter(self._permits, self._rows()):
+            seen += 1
             try:
                 image = media.image(frame)
             except MediaGone:
@@ -301,6 +318,8 @@ class _Export:
             with self._member(self._picture_name(frame), zipfile.ZIP_STORED) as file:
                 image.save(file, "PNG")
             self.done.pictures += 1
+        if seen < self.done.frames:  # a deletion is under way
+            raise StoreBusy(DELETED)
 
     # -- for people -----------------------------------------------------------------------
 

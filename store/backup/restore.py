@@ -2,11 +2,12 @@
 
 The backup is made ready as a whole first: checked against its SHA-256s, brought up to today's schema, and
 what was deleted since it was made is deleted from it again, as far as the present database can be read: of
-time that was deleted as a whole everything, else the frames that are not there any more. What an app lost is
-noted as well, because other machines may still have some of it to hand in. Then
-database, pictures and attached files change places with the present ones by renaming; those are kept in
-``backups/replaced-…``, because the newest frames may be in them alone. A file says that this is under way:
-until it is done no program opens the home (`store.core.database.open_database`), and `finish` does the rest.
+time that was deleted as a whole everything, else the frames that are not there any more, and of imported
+sources what was. What an app lost is noted as well, because other machines may still have some of it to hand
+in. Then database, pictures and attached files change places with the present ones by renaming; those are
+kept in ``backups/replaced-…``, because the newest frames may be in them alone. A file says that this is under
+way: until it is done no program opens the home (`store.core.database.open_database`), and `finish` does the
+rest.
 
 Settings, rules and what waits in the spool stay as they are; they come from the backup where there are none.
 """
@@ -35,7 +36,7 @@ from store.core.migrations import check_version
 from store.core.paths import DIRECTORY_MODE, DataDir, file_lock, replace_file, sync_directory
 from store.core.records import insert
 from store.core.times import now_ms
-from store.deletion import deletion
+from store.deletion import deletion, sources
 from store.egress import access_keys
 from store.frames.frames import id_range
 from store.frames.media import Media
@@ -52,9 +53,9 @@ class NoBackup(StoreError):
 class Restored:
     """In place is now the home of `made_ms`; what was there before is in `replaced`.
 
-    `is_outdated` says that something was deleted after the backup was made. Ranges and frames were deleted
-    again; chats, facts, insights and imports may be back. Where the present database cannot be read
-    (`is_blind`) nobody knows what was deleted: also frames may be back.
+    `is_outdated` says that something was deleted after the backup was made. Ranges, frames and imports were
+    deleted again; chats, facts and insights may be back. Where the present database cannot be read
+    (`is_blind`) nobody knows what was deleted: also frames and imports may be back.
     """
 
     made_ms: int
@@ -175,7 +176,9 @@ def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup
 def _delete_again(data_dir: DataDir, database: Database, deletions: list[tuple[Any, ...]]) -> None:
     """Delete from a backup what was deleted from the present home since."""
     media, gone = Media(database.data_dir.media), dict[int, set[int]]()
-    for start_ms, end_ms, deleted_ms, is_whole, _ in deletions:
+    for kind, started_ms in {(kind, started_ms) for *_, kind, started_ms in deletions if kind}:
+        sources.delete_again(database, kind, started_ms)
+    for start_ms, end_ms, deleted_ms, is_whole, *_ in deletions:
         if is_whole:
             deletion.delete_range(database, media, start_ms, end_ms, now_ms=deleted_ms)
             continue
@@ -187,7 +190,7 @@ def _delete_again(data_dir: DataDir, database: Database, deletions: list[tuple[A
         if ids:
             deletion.delete_frames(database, media, ids, now_ms=deleted_ms)
     with database.write() as connection:
-        for start_ms, end_ms, deleted_ms, _, receipt in deletions:
+        for start_ms, end_ms, deleted_ms, _, receipt, *_ in deletions:
             if receipt is not None:
                 told = {"start_ms": start_ms, "end_ms": end_ms, "deleted_ms": deleted_ms}
                 number = insert(connection, "deletions", **told, receipt=receipt)
@@ -231,7 +234,7 @@ def _taken(source: Path, ready: Path) -> Backup:
 _IDS = "select id from frames where id >= ? and id < ?"
 _DELETIONS = """
 select start_ms, end_ms, deleted_ms, coalesce(receipt -> '$.whole' = 'true', 0),
-    iif(receipt ->> '$.app' is null, null, receipt)
+    iif(receipt ->> '$.app' is null, null, receipt), receipt ->> '$.source', receipt ->> '$.started_ms'
 from deletions where deleted_ms >= ? order by id
 """
 _NUMBER = "update deletions set receipt = json_set(receipt, '$.deletion_id', ?) where id = ?"
@@ -239,8 +242,8 @@ _NUMBER = "update deletions set receipt = json_set(receipt, '$.deletion_id', ?) 
 
 @dataclass(frozen=True, slots=True)
 class _Present:
-    """What the present home knows: (start, end, time, of all apps, receipt if of one app) of each deletion
-    since a moment, its generation, and the files that were made elsewhere.
+    """What the present home knows: (start, end, time, of all apps, receipt if of one app, source, start of
+    its import) of each deletion since a moment, its generation, and the files that were made elsewhere.
     """
 
     deletions: list[tuple[Any, ...]]

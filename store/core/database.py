@@ -16,9 +16,12 @@ No transaction is ever held across a model call: compute first, then write.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import math
+import os
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -40,6 +43,7 @@ T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
 # SQLite begins the log anew at 4 MB as soon as nobody reads it.
 _LONG_LOG_BYTES = 32_000_000
+_ROOM_BYTES = 1_000_000
 _FOLD_WITHIN_MS = 2_000
 # How many virtual-machine steps SQLite runs between two looks at the clock: about 0.1 ms.
 _STEPS_BETWEEN_CHECKS = 10_000
@@ -108,7 +112,10 @@ class Database:
         self.data_dir = data_dir
         key = keys.box_of(data_dir.home).database_key
         apsw.soft_heap_limit(_CACHED_BYTES)
-        self.peewee = _Peewee(str(data_dir.database), key, lock_type="IMMEDIATE", thread_safe=True)
+        only = apsw.SQLITE_OPEN_READWRITE  # one that is gone is not made anew, empty
+        self.peewee = _Peewee(
+            str(data_dir.database), key, lock_type="IMMEDIATE", thread_safe=True, flags=only
+        )
         # Writers of this process queue here instead of spinning on SQLite's lock.
         self._writing = threading.Lock()
         self._local = threading.local()
@@ -205,6 +212,9 @@ class Database:
     def _transaction(self) -> Iterator[apsw.Connection]:
         connection = self.connection()
         with _translated(), transaction(connection):
+            if _has_moved(connection):
+                name = self.data_dir.database.name
+                raise DatabaseDamaged(f"{name} was moved or removed while it was open")
             yield connection
 
     def rows(self, sql: str, values: Any = (), deadline_s: float | None = None) -> list[tuple[Any, ...]]:
@@ -268,6 +278,15 @@ class Database:
             self.peewee.close()
 
 
+def _has_moved(connection: apsw.Connection) -> bool:
+    """Whether the file is not where it was opened: what is written would go with the last program that has it
+    open (https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved).
+    """
+    flag = ctypes.c_int(0)
+    connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(flag))
+    return bool(flag.value)
+
+
 @contextmanager
 def _translated() -> Iterator[None]:
     """Busy, interrupted and damaged have two faces, peewee's and apsw's; callers see ours."""
@@ -287,7 +306,7 @@ def _translated() -> Iterator[None]:
             raise StoreBusy(str(error)) from error
         if "interrupt" in str(error):
             raise DeadlineExceeded("the read ran into its deadline") from error
-        if "unable to open" in str(error):
+        if "unable to open" in str(error) or "disk I/O" in str(error):
             raise OSError(errno.EIO, str(error)) from error
         raise
     except DatabaseError as error:
@@ -300,11 +319,26 @@ def open_database(data_dir: DataDir) -> Database:
     """The database of a home folder, made and migrated when needed.
 
     Raises `DatabaseDamaged` when the file is not a usable database, and `DatabaseUnusable` when another
-    version wrote it; the file is left as it is.
+    version wrote it; the file is left as it is. On a full disk the reserve is given up
+    (`store.deletion.reserve`).
     """
     data_dir.create()
     if data_dir.restoring.exists():
         raise DatabaseDamaged("a restore was broken off")
+    try:
+        return _opened(data_dir)
+    except OSError as error:
+        # Where a disk has no room for the index of a log, SQLite tells of an I/O error.
+        is_full = error.errno == errno.EIO and shutil.disk_usage(data_dir.home).free < _ROOM_BYTES
+        if not is_full and error.errno != errno.ENOSPC:
+            raise
+        if not data_dir.reserve.exists():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+    data_dir.reserve.unlink(missing_ok=True)  # whoever deletes to make room has to open it first
+    return _opened(data_dir)
+
+
+def _opened(data_dir: DataDir) -> Database:
     if not data_dir.database.exists():
         data_dir.database.touch(mode=FILE_MODE)
     database = Database(data_dir)

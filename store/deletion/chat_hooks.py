@@ -71,6 +71,51 @@ class DeletedWords:
         return scalar(self._connection, sql, (quoted,)) is not None
 
 
+# -- what was told of what a turn was shown ---------------------------------------------------
+
+
+def telling(looked: str) -> str:
+    """SQL to begin a query with: ``telling (chat, turn)``, the turns `t` for which `looked` (SQL) holds and
+    those that may repeat what these were shown: all that follow in their chat, and those that were told what
+    came of them. Each chat has a row with a null for the turn, too.
+    """
+    return f"""
+with recursive telling (chat, turn) as (
+    select t.conversation_id, t.id from turns t where {looked}
+    union
+    select chat, null from telling
+    union
+    select t.conversation_id, t.id
+    from telling
+    cross join turns o on o.id = telling.turn
+    cross join turns t on t.conversation_id = o.conversation_id and t.n = (
+        select min(n) from turns where conversation_id = o.conversation_id and n > o.n
+    )
+    union
+    -- As background.
+    select t.conversation_id, t.id
+    from telling
+    cross join chat_sessions s on telling.turn is null and s.conversation_id = telling.chat
+    cross join context_pack_sources p on p.session_id = s.id
+    cross join turns t on t.id = p.turn_id
+    union
+    -- By a tool.
+    select t.conversation_id, t.id
+    from telling
+    cross join chat_sessions s on telling.turn is null and s.conversation_id = telling.chat
+    cross join chat_uses u on u.session_id = s.id
+    cross join turns t on t.id = u.turn_id
+    union
+    -- To amend it.
+    select t.conversation_id, t.id
+    from telling
+    cross join insights i on i.turn_id = telling.turn
+    cross join anchors a on a.amends_id = i.id
+    cross join turns t on t.conversation_id = a.conversation_id
+)
+"""
+
+
 # -- summaries of chats -------------------------------------------------------------------
 # A summary may say what an answer said, and an answer what a frame showed. So every session goes in whose
 # chat was shown one of the frames, or was asked about their time: its summary, with the digests, packs and
@@ -129,18 +174,24 @@ select turn_id from chat_uses where session_id in ({_AFFECTED_SESSIONS})
 """
 
 # `traces` names what a summary said before a person wrote in it; the rest was typed, and stays.
-_AFFECTED_SUMMARIES = f"""
+_SUMMARIES = """
 from chat_summaries
-where session_id in ({_AFFECTED_SESSIONS}) and (is_edited = 0 or coalesce(traces, '{{}}') <> '{{}}')
+where session_id in ({sessions}) and (is_edited = 0 or coalesce(traces, '{{}}') <> '{{}}')
 """
-CHAT_SUMMARIES_COUNT = f"select count(*) {_AFFECTED_SUMMARIES}"
+CHAT_SUMMARIES_COUNT = f"select count(*) {_SUMMARIES.format(sessions=_AFFECTED_SESSIONS)}"
 
 
 def forget_chat_summaries(connection: apsw.Connection) -> int:
     """Erase the summaries that may tell of the frames in ``deletion_scope``; returns how many."""
-    affected = f"select session_id {_AFFECTED_SUMMARIES}"
+    return forget_summaries_of(connection, _AFFECTED_SESSIONS)
+
+
+def forget_summaries_of(connection: apsw.Connection, sessions: str) -> int:
+    """Erase what the summaries of these sessions (SQL) say, but for what a person typed; returns how many."""
+    summaries = _SUMMARIES.format(sessions=sessions)
+    affected = f"select session_id {summaries}"
     names = ", ".join(SUMMARY_FIELDS)
-    found = f"select session_id, ended_ms, is_retracted, traces, {names} {_AFFECTED_SUMMARIES}"
+    found = f"select session_id, ended_ms, is_retracted, traces, {names} {summaries}"
     edited = rows(connection, f"{found} and is_edited = 1")
     connection.execute(
         f"update chat_sessions set summary_state = 'pending' where id in ({affected}) and state = 'closed'"
@@ -233,13 +284,18 @@ CALLS_COUNT = f"select count(*) {_AFFECTED_CALLS}"
 
 
 def forget_calls(connection: apsw.Connection) -> None:
-    """Empty the calls that may show one of the frames in ``deletion_scope``; that they were made stays."""
+    """Empty the calls that may show one of the frames in ``deletion_scope``."""
+    empty_calls(connection, f"select c.id {_AFFECTED_CALLS}")
+
+
+def empty_calls(connection: apsw.Connection, calls: str) -> None:
+    """Empty the calls with these ids (SQL); that they were made stays."""
     connection.execute(
         f"""
         update tool_calls
         set arguments = '{{}}', arguments_sha256 = '', output = '', error = '', said = '', notice = '',
             is_forgotten = 1, state = iif(state = 'pending' and expires_ms is null, 'expired', state)
-        where id in (select c.id {_AFFECTED_CALLS})
+        where id in ({calls})
         """
     )
 

@@ -110,6 +110,21 @@ def forget_insights(connection: apsw.Connection) -> int:
     for number, messages, title in touched:
         sql = "update insights set training_messages = ?, title = ?, is_forgotten = 1 where id = ?"
         connection.execute(sql, (redacted(messages), "" if words.are_in(title) else title, number))
+    _forget_what_was_said(connection)
+    return len(touched)
+
+
+def forget_insights_of(connection: apsw.Connection, turns: str) -> None:
+    """Forget what was said in the insights of these turns (SQL), whose answers are forgotten."""
+    of_them = f"select id, training_messages from insights where turn_id in ({turns})"
+    for number, messages in rows(connection, of_them):
+        sql = "update insights set training_messages = ?, is_forgotten = 1 where id = ?"
+        connection.execute(sql, (redacted(messages), number))
+    _forget_what_was_said(connection)
+
+
+def _forget_what_was_said(connection: apsw.Connection) -> None:
+    """Let insights go the way of their answers, and what was told of them."""
     connection.execute(_FORGET_SUMMARIES, {"removed": DELETED_ANSWER})
     # Whoever amended a forgotten insight was told its summary: those messages go too, to the last one.
     while found := rows(connection, _AMENDED):
@@ -118,7 +133,6 @@ def forget_insights(connection: apsw.Connection) -> int:
                 "update insights set training_messages = ?, is_forgotten = 1 where id = ?",
                 (redacted(messages), number),
             )
-    return len(touched)
 
 
 _FORGET_SUMMARIES = """

@@ -22,7 +22,8 @@ def keep(data_dir: DataDir) -> None:
     if data_dir.reserve.exists() or _free_bytes(data_dir) < 4 * RESERVE_BYTES:
         return
     temporary = data_dir.reserve.with_suffix(".tmp")
-    write_file(temporary, b"", os.O_TRUNC, durable=False)
+    temporary.unlink(missing_ok=True)  # of a program that was killed
+    write_file(temporary, b"", durable=False)
     with temporary.open("ab") as file:  # of noise: of zeros a file system that compresses would keep nothing
         for _ in range(RESERVE_BYTES // _CHUNK_BYTES):
             file.write(os.urandom(_CHUNK_BYTES))

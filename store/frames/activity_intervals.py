@@ -20,8 +20,9 @@ segment: so a line can be folded again from any segment's start, and ends where 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from store.frames.frames import ID_STEP
 
@@ -96,8 +97,8 @@ def joined(segment: Segment, piece: Segment) -> Segment:
     )
 
 
-def window(part: Segment) -> tuple[str | None, str | None, str | None]:
-    return part.app_name, part.window_name, part.browser_url
+window: Callable[[Segment], tuple[str | None, str | None, str | None]]
+window = attrgetter("app_name", "window_name", "browser_url")  # asked three times of each of 16,000
 
 
 _DAY_MS = 86_400_000

@@ -12,11 +12,14 @@ has come: who stops in the middle goes on there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 import apsw
 
-from store.core.database import Database, scalar
+from store.core.database import Database, column, scalar
 
 FRAMES_AT_ONCE = 500
 """Frames whose words one transaction of a rebuild puts in: about a tenth of a second."""
@@ -70,16 +73,75 @@ def merge(database: Database, is_stopped: Callable[[], bool] = lambda: False) ->
     The steps are those of https://sqlite.org/fts5.html#the_merge_command: a negative number makes
     one level of everything, and a step that changes less than two rows was the last one.
     """
+    if is_stopped():
+        return False
+    with database.write() as connection:
+        if _is_small(connection):
+            _begin_anew(connection)
+            return True
     pages = -_PAGES_AT_ONCE
     while not is_stopped():
         with database.write() as connection:
             before = connection.total_changes()
             connection.execute("insert into frames_fts (frames_fts, rank) values ('merge', ?)", (pages,))
             is_last = connection.total_changes() - before < 2
-        if is_last and pages > 0:
-            return True
-        pages = _PAGES_AT_ONCE
+            if is_last and pages > 0:
+                if not _has_marks(connection):
+                    return True
+                # On a level of its own, so that the next time everything moves beyond the last one.
+                frame_id = scalar(connection, "select min(id) from frames_fts_docsize")
+                remove(connection, frame_id)
+                add(connection, frame_id)
+        pages = -_PAGES_AT_ONCE if is_last and pages > 0 else _PAGES_AT_ONCE
     return False
+
+
+def _is_small(connection: apsw.Connection) -> bool:
+    sql = "select count(*) from (select 1 from frames_fts_docsize limit ?)"
+    return int(scalar(connection, sql, (FRAMES_AT_ONCE + 1,))) <= FRAMES_AT_ONCE
+
+
+def _begin_anew(connection: apsw.Connection) -> None:
+    """Empty the index, and put in again what it held."""
+    held = json.dumps(column(connection, "select id from frames_fts_docsize"))
+    connection.execute("insert into frames_fts (frames_fts) values ('delete-all')")
+    connection.execute(
+        f"""
+        insert into frames_fts (rowid, {_COLUMNS})
+        select id, {_COLUMNS} from frame_texts where id in (select value from json_each(?)) order by id
+        """,
+        (held,),
+    )
+
+
+def _has_marks(connection: apsw.Connection) -> bool:
+    """Whether words that were marked as deleted may be in a merged index yet: FTS5 drops the marks only from
+    what it writes to the last of its levels, and empty ones count. Deleting most of an index leaves such.
+
+    The record of its structure: a cookie of four bytes, where rows can be marked by hash pages four more, and
+    varints (https://sqlite.org/src/file/ext/fts5/fts5_index.c, `fts5StructureDecode`).
+    """
+    record = scalar(connection, "select block from frames_fts_data where id = 10")
+    is_hashed = record[4:8] == b"\xff\x00\x00\x01"
+    numbers = _varints(record[8 if is_hashed else 4 :])
+    levels, _segments, _written = islice(numbers, 3)
+    held = []
+    for _ in range(levels):
+        _merging, segments = islice(numbers, 2)
+        held.append(segments)
+        deque(islice(numbers, segments * (8 if is_hashed else 3)), maxlen=0)
+    return any(held[:-1])
+
+
+def _varints(record: bytes) -> Iterator[int]:
+    """SQLite's: seven bits a byte, the highest first, and all eight of a ninth."""
+    value, length = 0, 0
+    for byte in record:
+        length += 1
+        value = value << 8 | byte if length == 9 else value << 7 | byte & 0x7F
+        if length == 9 or byte < 0x80:
+            yield value
+            value, length = 0, 0
 
 
 def count_missing(database: Database) -> int:

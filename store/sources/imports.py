@@ -3,9 +3,6 @@
 An import remembers nobody by itself: `accept_names` runs when the person asked for it. The entity then knows
 the import as one of those that name it; deleting the import takes that away again, and with it the
 entities of which nothing else is known.
-
-When something of an imported source is deleted, results of tools over it go, and what was said after them in
-the same chat: nobody can tell for how long an answer rests on it. Questions stay; they are the person's own.
 """
 
 from __future__ import annotations
@@ -19,10 +16,8 @@ from typing import Any, Literal
 
 import apsw
 
-from store.chats.conversations import DELETED_ANSWER, redact_answer
-from store.core import copies, preferences
 from store.core.database import Database, change, clean_text, column, rows, scalar
-from store.core.errors import NotFound, existing
+from store.core.errors import existing
 from store.core.records import columns, insert, load
 from store.sources import entities
 from store.sources.entities import MAX_NAME_CHARS, EntityKind, Provenance
@@ -122,17 +117,6 @@ class Import:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class Deleted:
-    """What a deletion took: rows of the source, and entities that were known from it alone; of the `kept`
-    ones it is only forgotten that it named them.
-    """
-
-    rows: int
-    entities: int
-    kept: int
-
-
 def begin(connection: apsw.Connection, kind: Kind, name: str, form: str, now_ms: int) -> int:
     """Note that a file is imported; returns the id its rows carry. `name` is shown, never opened."""
     return insert(
@@ -141,15 +125,24 @@ def begin(connection: apsw.Connection, kind: Kind, name: str, form: str, now_ms:
 
 
 def count(connection: apsw.Connection, import_id: int, more: Upserted) -> None:
-    """Add what became of some records; call in the transaction that stored them."""
+    """Add what became of some records; call in the transaction that stored them. Raises `NotFound` where the
+    import was deleted meanwhile.
+    """
     sql = "update imports set added = added + ?, updated = updated + ?, skipped = skipped + ? where id = ?"
-    connection.execute(sql, (*astuple(more), import_id))
+    _existing(change(connection, sql, (*astuple(more), import_id)), import_id)
+
+
+def _existing(found: object, import_id: int) -> None:
+    existing(found or None, "import", import_id)
 
 
 def put(
     connection: apsw.Connection, import_id: int, table: UpsertTable, found: Iterable[tuple[object, Columns]]
 ) -> Upserted:
-    """Put records, each with the columns that are no fields of it; at most `BATCH` at once."""
+    """Put records, each with the columns that are no fields of it; at most `BATCH` at once. Raises as `count`
+    does.
+    """
+    _existing(scalar(connection, "select 1 from imports where id = ?", (import_id,)), import_id)
     became = Counter(table.put(connection, import_id, record, **values) for record, values in found)
     done = Upserted(became["added"], became["updated"], became["skipped"])
     count(connection, import_id, done)
@@ -157,8 +150,9 @@ def put(
 
 
 def finish(connection: apsw.Connection, import_id: int, now_ms: int) -> None:
-    """Note that a file was read to its end."""
-    connection.execute("update imports set finished_ms = ? where id = ?", (now_ms, import_id))
+    """Note that a file was read to its end. Raises as `count` does."""
+    sql = "update imports set finished_ms = ? where id = ?"
+    _existing(change(connection, sql, (now_ms, import_id)), import_id)
 
 
 def listed(database: Database, kind: Kind | None = None) -> list[Import]:
@@ -189,49 +183,11 @@ def span(database: Database, kind: Literal["messages", "calendar", "location"]) 
     return None if first is None else (int(first), int(last))
 
 
-def delete(database: Database, kind: Kind, import_id: int | None = None) -> Deleted:
-    """Delete a source as a whole, or what one import brought.
-
-    What chats were shown of the source is forgotten with it, who was remembered from it alone, too, and
-    copies of the database that still hold it are dropped. Raises `NotFound`.
-    """
-    with database.write() as connection:
-        there = "select 1 from imports where id = ? and kind = ?"
-        if import_id is not None and not scalar(connection, there, (import_id, kind)):
-            raise NotFound("import", import_id)
-        forget_shown(connection, kind)
-        forgotten = forget_names(connection, kind, import_id)
-    gone = 0
-    some = (
-        f"select id from {TABLES[kind]} {'' if import_id is None else 'where import_id = :id'} limit {BATCH}"
-    )
-    while batch := database.change(f"delete from {TABLES[kind]} where id in ({some})", {"id": import_id}):
-        gone += batch  # each in a transaction of its own
-    with database.write() as connection:
-        chosen = "kind = :kind" if import_id is None else "id = :id"
-        forget_shown(connection, kind)  # once more: a tool may have read what was not gone yet
-        connection.execute(f"delete from imports where {chosen}", {"id": import_id, "kind": kind})
-        if kind == "messages":
-            connection.execute(_LOST_CONTACTS)
-        if kind == "places" and not scalar(connection, "select 1 from places limit 1"):
-            preferences.put_preference(connection, PLACES_ENABLED, False)
-        copies.outdate(connection)
-    copies.drop_outdated(database)
-    database.checkpoint()
-    return Deleted(gone, forgotten.gone, forgotten.kept)
-
-
 _OF_IT = {
     "counts": "json_array(i.added, i.updated, i.skipped)",
     "rows": "(select count(*) from {table} t where t.import_id = i.id)",
 }
 _LISTED = f"select {columns(Import, 'i', **_OF_IT)} from imports i where i.kind = ?"
-
-_LOST_CONTACTS = """
-delete from contacts
-where not exists (select 1 from text_messages m where m.contact_id = contacts.id)
-"""
-
 
 # -- the names of an import ---------------------------------------------------------------
 
@@ -301,7 +257,8 @@ def accept_names(
 ) -> AcceptedNames:
     """Remember the names of an import that are `chosen`, None for all; again changes nothing.
 
-    Raises `LookupError` with the first that the import does not bring.
+    Raises `LookupError` with the first that the import does not bring, and `NotFound` where the import was
+    deleted meanwhile.
     """
     brought = {each.name: each for each in names(database, source)}
     for name in chosen or ():
@@ -313,6 +270,7 @@ def accept_names(
     missing = [each.name for each in wanted if not each.is_noted]
     for first in range(0, len(missing), _AT_ONCE):
         with database.write() as connection:
+            _existing(scalar(connection, "select 1 from imports where id = ?", (source.id,)), source.id)
             for name in missing[first : first + _AT_ONCE]:
                 _, is_new = entities.store_entity(connection, NAMED_KINDS[source.kind], name, learned)
                 added += is_new
@@ -390,52 +348,4 @@ select count(*)
 from entity_imports named
 join entities e on e.id = named.entity_id
 where named.import_id = :id and {_NOTHING_ELSE.format(but=" and n.import_id <> :id")}
-"""
-
-
-# -- what chats were shown ----------------------------------------------------------------
-
-SHOWN_BY: dict[str, tuple[str, ...]] = {
-    "messages": ("get_sms_messages", "search_messages"),
-    "calendar": ("get_calendar_events",),
-    "location": ("get_location_history",),
-    "places": ("get_place_at", "reverse_geocode"),
-}
-"""Which tools show which source."""
-
-
-def forget_shown(connection: apsw.Connection, kind: str) -> int:
-    """Forget the turns that may show the source; returns how many. Call inside `Database.write()`.
-
-    One that still runs may have read it: its answer is not kept.
-    """
-    tools = SHOWN_BY[kind]
-    affected = column(connection, _TURNS.format(", ".join("?" * len(tools))), (*tools, kind))
-    connection.execute("update turns set last_deletion_id = -1 where status = 'running'")
-    of_them = "(select value from json_each(?))"
-    ids = json.dumps(affected)
-    nothing = "arguments = '{}', arguments_sha256 = '', output = '', error = '', is_forgotten = 1"
-    connection.execute(f"update tool_calls set {nothing} where turn_id in {of_them}", (ids,))
-    connection.execute(f"update sent_requests set body = null where turn_id in {of_them}", (ids,))
-    said = f"select id from turns where id in {of_them} and answer_md not in ('', ?)"
-    for turn_id in column(connection, said, (ids, DELETED_ANSWER)):
-        redact_answer(connection, turn_id)
-    return len(affected)
-
-
-_TURNS = """
-select t.id
-from turns t
-where exists (
-    select 1
-    from tool_calls c
-    join turns shown on shown.id = c.turn_id
-    where shown.conversation_id = t.conversation_id and shown.n <= t.n and c.tool in ({})
-        and (c.output <> '' or c.state = 'executing')
-)
-union
-select t.id
-from turns t
-join turns shown on shown.conversation_id = t.conversation_id and shown.n <= t.n
-where exists (select 1 from json_each(shown.payload, '$.sources') s where s.value = ?)
 """

@@ -8,7 +8,8 @@ bounded lists. Nothing is cached: every answer is read from the database.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from heapq import nlargest
 from itertools import pairwise
 from operator import attrgetter, itemgetter
@@ -51,7 +52,7 @@ class Lane:
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Timeline:
     start_ms: int
     end_ms: int
@@ -62,8 +63,25 @@ class Timeline:
     frames: int
     lanes: tuple[Lane, ...] = ()  # where there are other machines than this one
     moments: tuple[Run, ...] = ()  # pictures that were imported, where they are: no stretch, and in no total
-    longest: tuple[Run, ...] = ()  # of the stretches in one window, `LISTED` at most, in order
-    stretches: int = 0
+    segments: Sequence[Segment] = field(default=(), repr=False)  # what the runs are of
+
+    @cached_property
+    def longest(self) -> tuple[Run, ...]:
+        """Of the stretches in one window `LISTED` at most, in order."""
+        found = sorted(nlargest(LISTED, self._in_windows), key=itemgetter(1))
+        return tuple(
+            _run_of(_joined(start, start + duration, self.segments[first:after]), self.colour_slots, False)
+            for duration, start, first, after in found
+        )
+
+    @property
+    def stretches(self) -> int:
+        """How many stretches in one window there are."""
+        return len(self._in_windows)
+
+    @cached_property
+    def _in_windows(self) -> list[tuple[int, int, int, int]]:
+        return _in_windows(self.segments)
 
     @property
     def shown(self) -> list[Run]:
@@ -114,8 +132,6 @@ def timeline(
         if line and host in (None, name)
     )
     totals = of_segments(segments, start_ms, end_ms)
-    stretches = _in_windows(segments)
-    longest = sorted(nlargest(LISTED, stretches), key=itemgetter(1))
     return Timeline(
         start_ms,
         end_ms,
@@ -126,11 +142,7 @@ def timeline(
         count,
         lanes,
         runs(moments, is_imported=True),
-        tuple(
-            _run_of(_joined(start, start + duration, segments[first:after]), slots, False)
-            for duration, start, first, after in longest
-        ),
-        len(stretches),
+        segments,
     )
 
 

@@ -516,6 +516,24 @@ def test_the_page_follows_the_zone_of_the_browser(browser: Browser, site: Site) 
     found.context.close()
 
 
+def test_a_page_stays_where_it_is_when_the_browser_has_moved(browser: Browser, site: Site) -> None:
+    """Somebody may be writing on it; a browser is also unsure of its zone while it starts a page."""
+    found = visit(browser, site, timezone_id="America/New_York")
+    found.context.add_cookies([{"name": "tz", "value": "Asia/Shanghai", "url": site.origin}])
+    asked: list[str] = []
+    found.page.on(
+        "request", lambda request: asked.append(request.url) if request.is_navigation_request() else None
+    )
+    page = found.go("/timeline")
+    zone = page.locator(".zone")
+    expect(zone).to_contain_text("Asia/Shanghai – this browser is in America/New_York now")
+    assert len(asked) == 1
+    page = found.go("/timeline")
+    expect(zone).to_have_text("America/New_York")
+    assert len(asked) == 2
+    found.context.close()
+
+
 def test_the_browser_reads_wall_times_as_the_server_does(visitor: Visit) -> None:
     page = visitor.go("/chat")
     vectors = json.loads((CASES / "local_days.json").read_text(encoding="utf-8"))

@@ -17,6 +17,7 @@ from jinja2 import FileSystemBytecodeCache
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
+from assistant.core import query_embedder
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from store.core.database import Database
@@ -88,8 +89,11 @@ def make_app(database: Database, now: Clock) -> Iterator[Callable[..., Flask]]:
 
 @pytest.fixture(autouse=True)
 def _every_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine an answer takes longer than a page waits for one before it shows it as running."""
+    """On a busy machine an answer takes longer than a page waits for one before it shows it as running, and
+    its meaning longer than a search waits for it.
+    """
     set_patience(monkeypatch, 60.0)
+    monkeypatch.setattr(query_embedder, "MOMENT_S", 60.0)
 
 
 def set_patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:

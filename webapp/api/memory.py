@@ -194,7 +194,7 @@ def search(query: MemorySearchQuery) -> MemorySearchAnswer:
     )
     types: list[EntryType] = [kind for kind in ENTRY_TYPES if kind in (query.types or ENTRY_TYPES)]
     page = memory.search_memory(
-        own.database, own.embedder.asked(query.q), types, filters,
+        own.database, own.embedder.asked_soon(query.q), types, filters,
         now_ms=own.clock(), limit=query.limit, order=query.order,
     )  # fmt: skip
     return MemorySearchAnswer(

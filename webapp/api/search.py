@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from assistant.core.records import frame_url
+from store.embeddings.knn import RetrievalQuery
 from store.search import search as frames_search
 from store.search.filters import Filters
 from store.search.hits import BadCursor
@@ -74,7 +75,9 @@ class HowAnswer(Answer):
 
     mode: str
     strategy: str
-    fallback_reason: str | None
+    fallback_reason: str | None = Field(
+        description="Why words answered alone; with `embedder_loading` meaning is there a moment later."
+    )
     reading: Literal["expression", "words"] = Field(
         description="Whether `q` was read with its operators, or all of it as words."
     )
@@ -111,9 +114,16 @@ def search(query: SearchQuery) -> SearchAnswer:
             query.q,
             filters,
             **query.model_dump(include={"mode", "order", "limit", "cursor", "offset", "fold"}),
-            meaning=services().embedder.asked(query.q, mode=query.mode),
+            meaning=_meaning(query),
         )
     return search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
+
+
+def _meaning(query: SearchQuery) -> RetrievalQuery:
+    """A later page goes on with what the first one found."""
+    embedder = services().embedder
+    ask = embedder.asked if query.cursor or query.offset else embedder.asked_soon
+    return ask(query.q, mode=query.mode)
 
 
 def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:

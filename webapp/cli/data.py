@@ -60,9 +60,9 @@ def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
 def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> None:
     """Put a backup in the place of the home; without one named, say which there are.
 
-    What is there now moves to the folder backups/, until you delete something. Recorded time that you deleted
-    since is deleted again, unless what is there cannot be read; chats, facts, insights and imports that you
-    deleted since may come back.
+    What is there now moves to the folder backups/, until you delete something. Recorded time and imports that
+    you deleted since are deleted again, unless what is there cannot be read; chats, facts and insights that
+    you deleted since may come back.
     """
     from store.backup import restore as restoring
 
@@ -83,8 +83,8 @@ def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> No
     kept = f"; what was there is in {done.replaced}" if is_kept else ""
     click.echo(f"restored as of {local_text(done.made_ms)}{kept}")
     if done.is_outdated:
-        what = "recorded time, chats" if done.is_blind else "chats"
-        click.echo(f"{what}, facts, insights and imports that you deleted since then may be back", err=True)
+        what = "recorded time, imports, chats" if done.is_blind else "chats"
+        click.echo(f"{what}, facts and insights that you deleted since then may be back", err=True)
 
 
 def _list(data_dir: DataDir, as_json: bool) -> None:

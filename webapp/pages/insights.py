@@ -43,7 +43,9 @@ def show() -> Response:
     chosen, database = range_of(args, who), own.database
     asked = InsightFilter(chosen.start_ms, chosen.end_ms, persona_id=number(args, "persona"))
     if q:
-        found = search.search_insights(database, own.embedder.asked(q), asked, limit=LISTED, offset=offset)
+        found = search.search_insights(
+            database, own.embedder.asked_soon(q), asked, limit=LISTED, offset=offset
+        )
         shown, total = found.insights, found.total
     else:
         shown = insights.list_insights(database, asked, LISTED, offset=offset)

@@ -16,6 +16,7 @@ from store.core import times
 from store.core.database import Database
 from store.core.errors import NotFound, existing
 from store.core.translation import gettext as _
+from store.deletion import sources as deletion
 from store.embeddings.knn import RetrievalQuery
 from store.ocr import readings
 from store.sources import calendars, imports, locations, messages
@@ -189,7 +190,7 @@ def delete(kind: str) -> Response:
     if import_id is None and not is_confirmed(DELETE):
         problem = _("Type %(word)s to delete all of it for good.", word=_(DELETE))
         return _page(known, 422, delete_problem=problem)
-    return _page(known, deleted=imports.delete(services().database, known, import_id))
+    return _page(known, deleted=deletion.delete(services().database, known, import_id))
 
 
 def _known(kind: str) -> Kind:

@@ -161,14 +161,23 @@ def _check_access() -> None:
     if not _opens(key.scope):
         raise Problem(403, "token_not_enough", "This token may not do that. Make one for it under Privacy.")
     g.signed_in = key.scope in (OWNER.scope, BROWSER, "read")
-    if (
-        key.scope == BROWSER
-        and request.method not in _SAFE_METHODS
-        and not login.is_csrf_token(_shown_csrf())
-    ):
+    if request.method in _SAFE_METHODS:
+        return
+    if key.scope == BROWSER and not login.is_csrf_token(_shown_csrf()):
         raise Problem(
             403, "csrf_token_required", _("The form is out of date; reload the page and try again.")
         )
+    _wait_for_body()
+    if not login.is_key_good():  # revoked on its way
+        raise _unauthorized()
+
+
+def _wait_for_body() -> None:
+    """Have all of the body, which may take minutes: what it asks for is done with a key that is good then."""
+    if request.mimetype in _FORM_TYPES:
+        request.form  # noqa: B018 (parsed when it is asked for)
+    else:
+        request.get_data()
 
 
 def _bearer() -> AccessKey:

@@ -22,6 +22,7 @@ from ingest.importers.items import CannotImport, Skipped
 from ingest.importers.sources import activitywatch, ics, locations, mbox, messengers, text_messages
 from ingest.importers.sources.record_streams import Aliases, has_columns
 from ingest.importers.sources.source_file import Options, Source, opened
+from store.core.errors import NotFound
 from store.core.times import now_ms
 from store.sources import calendars, imports, messages
 from store.sources import locations as stored_locations
@@ -91,7 +92,7 @@ def import_file(
 ) -> Receipt:
     """Import a file; `name` is what it is called where it was uploaded under another one.
 
-    Raises `CannotImport`, and then nothing was stored.
+    Raises `CannotImport`, and then nothing of it is stored.
     """
     record_type, _ = UPSERT[kind]
     with (
@@ -104,7 +105,10 @@ def import_file(
             raise CannotImport(f"nothing in it can be imported; {notes[0].name}: {notes[0].reason}")
         if not staging.records:
             raise CannotImport("there is nothing in it")
-        return _store(home, kind, file_format.name, name or path.name, staging, reasons, notes, on_stored)
+        try:
+            return _store(home, kind, file_format.name, name or path.name, staging, reasons, notes, on_stored)
+        except NotFound as error:
+            raise CannotImport("it was deleted while it was being imported") from error
 
 
 def _read(

@@ -48,10 +48,18 @@ def migrate(connection: apsw.Connection, data_dir: DataDir) -> list[str]:
     if recorded - applied:
         _adopt(connection)
     missing = [name for name in names() if name not in applied]
-    if missing and applied:
-        _backup_first(connection, data_dir, missing[0])
-    for name in missing:
-        _run(connection, name)
+    copy = data_dir.backups / f"before-{missing[0]}-{now_ms()}.db" if missing and applied else None
+    try:
+        if copy:
+            connection.execute("vacuum into ?", (str(copy),))
+            copy.chmod(FILE_MODE)
+        for name in missing:
+            _run(connection, name)
+    except BaseException:
+        # Tried again and again on a full disk, copies of what was not changed would take what is left.
+        if copy and missing[0] not in _recorded(connection):
+            copy.unlink(missing_ok=True)
+        raise
     return missing
 
 
@@ -118,9 +126,3 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
         if connection.in_transaction:  # a commit on a full disk may have ended it already
             connection.execute("rollback")
         raise
-
-
-def _backup_first(connection: apsw.Connection, data_dir: DataDir, name: str) -> None:
-    target = data_dir.backups / f"before-{name}-{now_ms()}.db"
-    connection.execute("vacuum into ?", (str(target),))
-    target.chmod(FILE_MODE)

@@ -16,8 +16,8 @@ from store.chats import tool_permissions
 from store.core import preferences
 from store.core.database import Database
 from store.core.settings import ToolsSettings
+from store.deletion import sources as source_deletion
 from store.memory import daily_summaries
-from store.sources import imports
 from store.sources.calendars import EventRecord
 from store.sources.imports import PLACES_ENABLED
 from store.sources.locations import PlaceRecord, PointRecord
@@ -167,11 +167,11 @@ def test_what_is_imported_or_deleted_counts_in_the_next_turn(database: Database,
         assert turn() & GATES.keys() == {
             "get_calendar_events", "get_location_history", "get_place_at", "search_rag",
         }  # fmt: skip
-        imports.delete(database, "calendar")
+        source_deletion.delete(database, "calendar")
         preferences.set_preference(database, PLACES_ENABLED, False)
         assert turn() & GATES.keys() == {"get_location_history", "search_rag"}
         preferences.set_preference(database, PLACES_ENABLED, True)
-        imports.delete(database, "places")
+        source_deletion.delete(database, "places")
         assert "get_place_at" not in turn()
 
 

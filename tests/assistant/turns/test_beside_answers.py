@@ -16,7 +16,8 @@ from assistant.turns.turn import answer
 from store.chats import conversations, tool_permissions
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
-from store.sources import entities, fact_curation, imports
+from store.deletion import sources as source_deletion
+from store.sources import entities, fact_curation
 from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
 from store.sources.locations import PlaceRecord, PointRecord
@@ -150,7 +151,7 @@ def test_where_one_was_is_told_by_ones_own_places_and_goes_with_them(
         assert result.sources == ("location", "places")
         assert result.claims[0].address == "/sources/location?day=2026-11-19"
         assert "The Mill" not in ask(services, "Where was I today?").answer_md
-        imports.delete(database, "places")
+        source_deletion.delete(database, "places")
         assert conversations.turns(database, result.chat_id)[0].answer_md == DELETED_ANSWER
 
 
@@ -176,7 +177,7 @@ def test_an_answer_goes_with_the_source_that_it_quotes(home: TurnServices, stub:
     quoting = ask(home, "Where does the spare burr lie?")
     told = _asked(home, stub, "Where does the spare burr lie?", "In a tin.")
     other = ask(home, "When is the boiler check?")
-    imports.delete(home.database, "messages")
+    source_deletion.delete(home.database, "messages")
     for gone in (quoting, told):
         assert conversations.turns(home.database, gone.chat_id)[0].answer_md == DELETED_ANSWER
     assert conversations.turns(home.database, other.chat_id)[0].answer_md == other.answer_md
@@ -188,7 +189,7 @@ def test_an_answer_that_read_a_source_while_it_was_deleted_is_not_kept(
     note = Beside.note
 
     def deleted_meanwhile(self: Beside) -> None:
-        imports.delete(home.database, "messages")
+        source_deletion.delete(home.database, "messages")
         note(self)
 
     monkeypatch.setattr(beside_answers.Beside, "note", deleted_meanwhile)

@@ -15,7 +15,8 @@ from store.chats.conversations import DELETED_ANSWER
 from store.chats.tool_calls import NotPending, ToolCall
 from store.core import translation
 from store.core.database import Database
-from store.sources import entities, fact_curation, imports, proposals
+from store.deletion import sources as source_deletion
+from store.sources import entities, fact_curation, proposals
 from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
 from tests.assistant.agents import Ran, agent_deps, asked, run
@@ -264,7 +265,7 @@ def test_what_was_taken_back_is_not_told_and_what_is_told_is_noted_with_its_turn
 
 def test_deleting_the_messages_takes_the_answer_along(database: Database, stub: StubModel) -> None:
     ran = looked_up(database, stub)
-    imports.delete(database, "messages")
+    source_deletion.delete(database, "messages")
     [turn] = conversations.turns(database, ran.result.chat_id)
     assert turn.answer_md == DELETED_ANSWER
     assert all(call.is_forgotten for call in tool_calls.of_turn(database, ran.result.chat_id, 1))

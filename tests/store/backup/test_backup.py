@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import os
 import shutil
 import threading
 import zipfile
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from store.backup import backup
+from store.backup import backup, export
 from store.chats import conversations
 from store.core import copies
 from store.core.database import Database, open_database
@@ -25,6 +26,7 @@ from store.core.settings import RetentionSettings
 from store.deletion import deletion, receipts, retention
 from store.frames import frames, packing
 from store.frames.media import Media
+from store.privacy.rules import RuleSet
 from store.spool.queue import Spool
 from store.verify.verify import verify
 from tests.factories import NOON_MS, store_frame
@@ -396,3 +398,14 @@ def test_none_is_made_before_the_words_of_a_deletion_are_erased(
     receipts.settle(database, media)
     backup.make(database, NOON_MS)
     assert holds(data_dir) == []
+
+
+def test_a_pipe_or_a_device_is_never_replaced(database: Database, tmp_path: Path) -> None:
+    put(database)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(StoreError, match="no file that can be replaced"):
+        backup.archive(database, pipe, NOON_MS)
+    with pytest.raises(StoreError, match="no file that can be replaced"):
+        export.export(database, pipe, 0, NOON_MS, NOON_MS, RuleSet())
+    assert pipe.is_fifo()

@@ -17,14 +17,17 @@ from store.core.database import Database, open_database, rows
 from store.core.errors import DatabaseDamaged, DatabaseTooNew, StoreBusy
 from store.core.keys import app_digest
 from store.core.paths import DataDir, file_lock
-from store.deletion import deletion, receipts
+from store.deletion import deletion, receipts, sources
 from store.egress import access_keys
 from store.egress.access_keys import AccessKey
 from store.frames import frames
 from store.frames.frames import id_range
 from store.frames.media import Media
-from store.sources import hosts
+from store.sources import hosts, imports
+from store.sources.calendars import EventRecord
+from store.sources.locations import PlaceRecord
 from tests.factories import NOON_MS, store_frame
+from tests.sources import message, put_events, put_messages, put_places
 from tests.store.backup.test_backup import Killed, holds, put
 
 SECRET = "xylophonequark"
@@ -89,6 +92,25 @@ def test_one_file_from_elsewhere_brings_back_nothing_that_was_deleted_since(
     assert holds(data_dir) == []
     database = open_database(data_dir)
     assert copies.drop_outdated(database) == (0, 0) and inside.exists()
+
+
+def test_imported_sources_that_were_deleted_since_stay_deleted(
+    database: Database, data_dir: DataDir, tmp_path: Path
+) -> None:
+    put_messages(database, [message(f"about the {SECRET}")])
+    put_events(database, [EventRecord(f"the {SECRET}", NOON_MS, NOON_MS, uid="a")])
+    put_places(database, [PlaceRecord("Home", *(48.0, 11.0))])
+    outside = tmp_path / "out.zip"
+    backup.archive(database, outside, NOON_MS)
+    sources.delete(database, "messages")
+    [calendar] = imports.listed(database, "calendar")
+    assert sources.delete(database, "calendar", calendar.id).elsewhere == (str(outside),)
+    database.close_thread()
+    restore.restore(data_dir, outside)
+    database = open_database(data_dir)
+    assert [each.kind for each in imports.listed(database)] == ["places"]
+    assert holds(data_dir) == []
+    database.close_thread()
 
 
 def test_what_one_app_lost_takes_nothing_of_others_along(

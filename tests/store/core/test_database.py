@@ -293,3 +293,15 @@ def test_a_commit_that_fails_leaves_no_transaction_open(database: Database) -> N
         )
     with database.write() as connection:
         connection.execute("insert into preferences (key, value) values ('still', '1')")
+
+
+def test_nothing_is_written_to_a_file_that_is_not_there_any_more(database: Database) -> None:
+    """It would be gone with the last program that has it open, and what the spool had with it."""
+    database.change("insert into preferences (key, value) values ('a', '1')")
+    aside = database.data_dir.database.with_suffix(".aside")
+    database.data_dir.database.rename(aside)
+    with pytest.raises(DatabaseDamaged, match="moved or removed"):
+        database.change("insert into preferences (key, value) values ('b', '1')")
+    aside.rename(database.data_dir.database)
+    database.change("insert into preferences (key, value) values ('b', '1')")
+    assert database.column("select key from preferences where key in ('a', 'b')") == ["a", "b"]

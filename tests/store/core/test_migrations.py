@@ -264,3 +264,12 @@ def test_a_migration_that_fails_is_undone_and_tried_again(data_dir: DataDir, fol
     again = open_database(data_dir)
     assert rows(again.connection(), "select * from half") == []
     again.close_thread()
+
+
+def test_a_migration_that_fails_leaves_no_copy_behind(older: DataDir, folder: Path) -> None:
+    """On a full disk it is tried with each start of a program."""
+    (folder / "002_broken.sql").write_text("create table more (id integer); select * from nothing;")
+    for _ in range(3):
+        with pytest.raises(apsw.SQLError):
+            open_database(older)
+        assert list(older.backups.iterdir()) == []

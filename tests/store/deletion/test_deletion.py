@@ -999,4 +999,4 @@ def test_what_stays_is_looked_at_outside_of_those_transactions(
 
 def test_no_migration_is_newer_than_these_tests() -> None:
     """A later one may add a place where something of a frame lives: look at `purge.PLACES`."""
-    assert migrations.names()[-1] == "020_words_of_chats"
+    assert migrations.names()[-1] == "021_marked_words"

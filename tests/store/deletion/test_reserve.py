@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 
+from store.core import database as core
+from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import reserve
+from tests.tables import for_each
 
 SIZE = 2_000_000
 
@@ -50,3 +54,31 @@ def test_a_disk_with_little_room_is_not_filled_further(
     free(3 * SIZE)
     reserve.keep(data_dir)
     assert not data_dir.reserve.exists()
+
+
+@for_each("number", [errno.ENOSPC, errno.EIO])
+def test_a_database_that_a_full_disk_keeps_from_being_opened_gets_the_reserve(
+    migrated: DataDir, free: Callable[[int], None], monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """SQLite needs some room to open one, and nothing can be deleted before."""
+    real = core._opened
+
+    def opened(data_dir: DataDir) -> Database:
+        if has_room or (not data_dir.reserve.exists() and was_kept):
+            return real(data_dir)
+        raise OSError(number, "full")
+
+    monkeypatch.setattr(core, "_opened", opened)
+    free(0)
+    has_room, was_kept = False, False
+    migrated.reserve.unlink(missing_ok=True)
+    with pytest.raises(OSError, match="No space left"):
+        core.open_database(migrated)
+    was_kept = True
+    migrated.reserve.write_bytes(b"noise")
+    core.open_database(migrated).close_thread()
+    assert not migrated.reserve.exists()
+    has_room = True
+    migrated.reserve.write_bytes(b"noise")
+    core.open_database(migrated).close_thread()
+    assert migrated.reserve.exists()

@@ -8,15 +8,17 @@ import threading
 import apsw
 import pytest
 
+from store.core import migrations
 from store.core.database import Database, rows, scalar
 from store.core.paths import DataDir
-from store.deletion import deletion
+from store.deletion import deletion, receipts
 from store.frames import frames, text_index
 from store.frames.media import Media
 from store.ocr import readings
 from store.search import search
 from store.search.filters import Filters
 from tests.factories import NOON_MS, store_frame, text_draft
+from tests.store.deletion.test_deletion import places_with
 
 
 def put(database: Database, data_dir: DataDir, n: int, text: str) -> int:
@@ -225,3 +227,38 @@ def test_words_that_are_taken_back_are_found_by_no_beginning(
     deletion.delete_frames(database, media, [gone])
     for beginning in ("s*", "se*", "sec*", "secr*"):
         assert found(database, beginning) == ([kept] if beginning == "s*" else [])
+
+
+@pytest.mark.parametrize("is_small", [True, False])
+def test_no_word_is_left_of_an_index_that_is_mostly_deleted(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch, is_small: bool
+) -> None:
+    """What deletes most of an index is as long as what it deletes, and FTS5 moves all to one level then."""
+    for n in range(150):
+        put(database, data_dir, n, f"xylophonequark line {n}")
+    kept = put(database, data_dir, 3_600_000, "harbour office")
+    if not is_small:
+        monkeypatch.setattr(text_index, "_is_small", lambda _: False)
+    assert deletion.delete_range(database, media, NOON_MS, NOON_MS + 3_600_000).verified
+    assert places_with(data_dir, [b"xylophonequark"]) == []
+    assert found(database, "harbour") == [kept] and is_sound(database)
+
+
+def test_words_that_an_earlier_version_left_are_erased_after_the_update(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(150):
+        put(database, data_dir, n, f"xylophonequark line {n}")
+    with monkeypatch.context() as before:
+        before.setattr(text_index, "_is_small", lambda _: False)
+        before.setattr(text_index, "_has_marks", lambda _: False)
+        assert deletion.delete_range(database, media, NOON_MS, NOON_MS + 3_600_000).verified
+    assert places_with(data_dir, [b"xylophonequark"]) != []
+    with database.write() as connection:
+        connection.execute((migrations.FOLDER / "021_marked_words.sql").read_text(encoding="utf-8"))
+    assert [(each.verified, each.is_being_finished) for each in receipts.latest(database, 9)] == [
+        (False, True)
+    ]
+    receipts.settle(database, media)
+    assert places_with(data_dir, [b"xylophonequark"]) == []
+    assert [(each.verified, each.left) for each in receipts.latest(database, 9)] == [(True, [])]

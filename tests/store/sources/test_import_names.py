@@ -6,6 +6,7 @@ import pytest
 
 from store.chats import conversations
 from store.core.database import Database
+from store.deletion import sources as source_deletion
 from store.sources import entities, fact_curation, imports
 from store.sources.entities import Entity, Provenance
 from store.sources.imports import AcceptedNames, Forgotten, Import, Name
@@ -90,7 +91,7 @@ def test_places_become_places(database: Database) -> None:
     [source] = imports.listed(database, "places")
     assert imports.accept_names(database, source, None, NOON_MS) == AcceptedNames(added=2)
     assert {each.kind for each in everybody(database).values()} == {"place"}
-    imports.delete(database, "places")
+    source_deletion.delete(database, "places")
     assert everybody(database) == {}
 
 
@@ -98,7 +99,7 @@ def test_what_is_known_from_the_import_alone_goes_with_it(database: Database, so
     described = by_a_person(database, "Anna Bauer", "my sister")
     imports.accept_names(database, source, None, NOON_MS)
     assert imports.would_go(database, source) == Forgotten(gone=1, kept=1)
-    deleted = imports.delete(database, "messages", source.id)
+    deleted = source_deletion.delete(database, "messages", source.id)
     assert (deleted.rows, deleted.entities, deleted.kept) == (6, 1, 1)
     assert {name: (each.id, each.imports) for name, each in everybody(database).items()} == {
         "Anna Bauer": (described, ())
@@ -133,7 +134,7 @@ def test_who_more_is_known_of_stays(database: Database, source: Import, more: st
     elif more == "import":
         later = messages_import(database, sent("Bob", 99, "+49170222"))
         assert imports.accept_names(database, later, None, NOON_MS) == AcceptedNames(noted=1)
-    deleted = imports.delete(database, "messages", source.id)
+    deleted = source_deletion.delete(database, "messages", source.id)
     assert (deleted.entities, deleted.kept) == (0, 1)
     assert "Bob" in {alias for each in everybody(database).values() for alias in
                      (each.name, *(name for _, name in each.aliases))}  # fmt: skip
@@ -141,7 +142,7 @@ def test_who_more_is_known_of_stays(database: Database, source: Import, more: st
 
 def test_the_whole_source_forgets_as_its_imports_do(database: Database, source: Import) -> None:
     imports.accept_names(database, source, None, NOON_MS)
-    imports.delete(database, "messages")
+    source_deletion.delete(database, "messages")
     assert everybody(database) == {}
     with database.read() as connection:
         assert connection.execute("select count(*) from entity_imports").fetchone() == (0,)

@@ -11,6 +11,7 @@ from store.chats.conversations import DELETED_ANSWER
 from store.core import preferences
 from store.core.database import Database, rows, scalar
 from store.core.errors import NotFound
+from store.deletion import sources as source_deletion
 from store.embeddings import vectors
 from store.memory import retrievers
 from store.sources import calendars, entities, imports, locations, messages
@@ -107,7 +108,7 @@ def test_messages_wait_for_their_vectors_until_they_go(database: Database) -> No
     [found] = messages.browse(database)
     assert retrievers.texts(database, retrievers.MESSAGES, [found.id, 99]) == {found.id: "hello"}
     assert vectors.count_missing(database) == 1
-    imports.delete(database, "messages")
+    source_deletion.delete(database, "messages")
     assert (vectors.count_missing(database), indexed(database)) == (0, 0)
 
 
@@ -202,9 +203,9 @@ def test_first_place_switches_places_on_and_the_last_one_off(database: Database)
     assert not locations.are_enabled(database), "what a person switched off stays off"
     preferences.set_preference(database, imports.PLACES_ENABLED, True)
     first, last = (made.id for made in imports.listed(database, "places"))
-    imports.delete(database, "places", first)
+    source_deletion.delete(database, "places", first)
     assert locations.are_enabled(database)
-    imports.delete(database, "places", last)
+    source_deletion.delete(database, "places", last)
     assert not locations.are_enabled(database)
 
 
@@ -216,15 +217,15 @@ def test_row_goes_with_the_import_that_brought_it_first(database: Database) -> N
     put_messages(database, [message("one"), message("two")])
     second, first = imports.listed(database)
     assert (second.counts, second.rows, first.rows) == (Upserted(added=1, skipped=1), 1, 1)
-    assert imports.delete(database, "messages", second.id).rows == 1
+    assert source_deletion.delete(database, "messages", second.id).rows == 1
     assert [found.body for found in messages.browse(database)] == ["one"]
     with pytest.raises(NotFound):
-        imports.delete(database, "calendar", first.id)
+        source_deletion.delete(database, "calendar", first.id)
 
 
 def test_contacts_go_with_their_last_message(database: Database) -> None:
     put_messages(database, [message("a", name="Anna")])
-    assert imports.delete(database, "messages").rows == 1
+    assert source_deletion.delete(database, "messages").rows == 1
     assert (messages.contacts(database), imports.listed(database)) == ([], [])
 
 
@@ -232,7 +233,7 @@ def test_deleted_words_are_not_in_the_file_any_more(database: Database) -> None:
     put_messages(database, [message("the password is xylophonequark", name="Zweistein")])
     copy = database.data_dir.backups / "before-m020-1.db"
     copy.write_bytes(b"xylophonequark")
-    imports.delete(database, "messages")
+    source_deletion.delete(database, "messages")
     content = b"".join(path.read_bytes() for path in database.data_dir.home.rglob("*") if path.is_file())
     assert b"xylophonequark" not in content
     assert b"Zweistein" not in content
@@ -267,12 +268,49 @@ def test_what_a_chat_was_shown_of_a_source_goes_with_it(
         meanwhile(monkeypatch, Database, "change", show_all, is_before=True)
     else:
         show_all()
-    imports.delete(database, "messages")
+    source_deletion.delete(database, "messages")
     assert [each.answer_md for each in conversations.turns(database, chat_id)] == [
         "answer 0", DELETED_ANSWER, DELETED_ANSWER,
     ]  # fmt: skip
     assert [call.is_forgotten for call in tool_calls.of_chat(database, chat_id)] == [False, True, True]
     assert [call.output for call in tool_calls.of_chat(database, chat_id)][1:] == ["", ""]
+
+
+def test_what_chats_remembered_of_a_source_goes_but_for_what_the_person_said(database: Database) -> None:
+    put_messages(database, [message("Zweistein keeps the xylophonequark in the cellar")])
+    chat_id = conversations.create(database, "what?", NOON_MS)
+    turn = conversations.add_turn(
+        database, chat_id, mode="agent", model="m", question="Remember that Anna waters the ferns.",
+        start_ms=None, end_ms=None, timezone="UTC", now_ms=NOON_MS,
+    )  # fmt: skip
+    [call] = tool_calls.add(
+        database, turn.id, [tool_calls.NewToolCall(1, "c", "search_messages", {}, "mode")], NOON_MS
+    )
+    tool_calls.claim(database, call.id, {}, NOON_MS)
+    tool_calls.finish(database, turn.id, call.id, tool_calls.Outcome("completed", "[]"), NOON_MS)
+    by_chat = Provenance(NOON_MS, turn.id)
+    with database.write() as connection:
+        for name in ("Anna", "Zweistein"):
+            entities.store_entity(connection, "person", name, by_chat)
+        entities.store_entity(connection, "person", "Ben", Provenance(NOON_MS))
+    source_deletion.delete(database, "messages")
+    assert sorted(database.column("select name from entities")) == ["Anna", "Ben"]
+
+
+def test_an_import_of_what_is_deleted_meanwhile_stores_nothing_more(database: Database) -> None:
+    with database.write() as connection:
+        number = imports.begin(connection, "messages", "sms.xml", "sms-backup", NOON_MS)
+        messages.upsert_messages(connection, number, [message("one")])
+    source = imports.get(database, number)
+    source_deletion.delete(database, "messages")
+    for writing in (
+        lambda connection: messages.upsert_messages(connection, number, [message("two")]),
+        lambda connection: imports.finish(connection, number, NOON_MS),
+    ):
+        with pytest.raises(NotFound), database.write() as connection:
+            writing(connection)
+    assert imports.accept_names(database, source, None, NOON_MS) == imports.AcceptedNames()
+    assert imports.listed(database) == []
 
 
 def test_database_stays_whole(database: Database) -> None:

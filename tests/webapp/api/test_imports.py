@@ -11,6 +11,7 @@ from werkzeug.test import TestResponse
 
 from assistant.tools.registry import ToolGateOpts, offered
 from bench.exports import WRITERS
+from store.deletion import sources as source_deletion
 from store.sources import imports, messages
 from store.sources.imports import Kind
 from tests.tables import for_each
@@ -146,5 +147,5 @@ def test_after_an_import_the_next_turn_has_its_tool_and_after_deleting_it_has_no
     assert tools() == {"get_calendar_events", "get_place_at", "get_location_history"}
     kinds: tuple[Kind, ...] = ("calendar", "location", "places")
     for kind in kinds:
-        imports.delete(own.database, kind)
+        source_deletion.delete(own.database, kind)
     assert tools() == set()

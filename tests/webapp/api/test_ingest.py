@@ -38,12 +38,16 @@ def upload(actor: Actor, image: bytes | None = None, **metadata: Any) -> TestRes
 
 def raw_upload(actor: Actor, image: bytes) -> TestResponse:
     """The same, with a body made here: the test client would put a large one into a temporary file."""
-    metadata = json.dumps({"capture_id": ID, "captured_at": NOON_MS / 1000}).encode()
-    body = (
+    content_type = "multipart/form-data; boundary=x"
+    return actor.post("/api/v1/ingest", data=raw_body(image), content_type=content_type)
+
+
+def raw_body(image: bytes, capture_id: str = ID) -> bytes:
+    metadata = json.dumps({"capture_id": capture_id, "captured_at": NOON_MS / 1000}).encode()
+    return (
         b'--x\r\nContent-Disposition: form-data; name="metadata"\r\n\r\n%s\r\n'
         b'--x\r\nContent-Disposition: form-data; name="image"; filename="a"\r\n\r\n%s\r\n--x--\r\n'
     ) % (metadata, image)
-    return actor.post("/api/v1/ingest", data=body, content_type="multipart/form-data; boundary=x")
 
 
 def encoded(kind: str, size: tuple[int, int] = (8, 8)) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,10 +17,11 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import EmbeddingSettings, Settings
 from store.embeddings import vectors
+from tests.end_to_end.programs import eventually
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.tables import for_each
-from tests.webapp.conftest import Actor
+from tests.webapp.conftest import Actor, page
 from webapp.cli import run
 from webapp.core.services import Services
 from webapp.ops.health import check
@@ -77,6 +79,34 @@ def test_broken_embedder_leaves_words_whole_and_health_says_why(
     assert found["search"]["fallback_reason"] == "embedder_unavailable"  # type: ignore[index]
     [part] = [part for part in check(own).parts if part.name == "meaning"]
     assert (part.verdict, part.why) == ("warn", "the model is not installed: pip install it")
+
+
+def test_nobody_waits_for_a_model_that_is_loaded(
+    program: Actor, browser: Actor, own: Services, frame_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words answer at once and say that meaning follows, also for those who ask beside; then it is there."""
+    is_loaded = threading.Event()
+
+    def load() -> FakeEmbedder:
+        assert is_loaded.wait(60)
+        return FakeEmbedder()
+
+    monkeypatch.setattr(own.embedder, "_open", load)
+    monkeypatch.setattr(query_embedder, "MOMENT_S", 0.01)
+    for _ in range(9):
+        found = asked(program, "login")
+        assert [hit["matched"] for hit in found["data"]] == [["text"]]  # type: ignore[attr-defined]
+        assert found["search"]["fallback_reason"] == "embedder_loading"  # type: ignore[index]
+    shown = page(browser, "/search?q=authentication")
+    assert "near in meaning follows" in shown and 'hx-get="/search?q=authentication"' in shown
+    is_loaded.set()
+    monkeypatch.setattr(query_embedder, "MOMENT_S", 60.0)
+    eventually(
+        lambda: asked(program, "login")["search"]["fallback_reason"] is None,  # type: ignore[index]
+        what="meaning",
+    )
+    shown = page(browser, "/search?q=authentication")
+    assert "follows" not in shown and "near in meaning" in shown
 
 
 def test_switched_off_is_told(make_app: Callable[..., Flask], database: Database) -> None:

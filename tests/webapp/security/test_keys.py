@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import errno
+import io
+from collections.abc import Callable
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from flask import Flask
+from werkzeug.test import TestResponse
 
 from assistant.core.models import ChatModels
 from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.settings import Settings, WebSettings
 from store.egress import access_keys, access_log
+from tests.factories import picture, webp
 from tests.tables import for_each
-from tests.webapp.api.test_ingest import upload
+from tests.webapp.api.test_ingest import raw_body, upload
 from tests.webapp.conftest import PORT, Actor, Clock, browser_of, csrf_of, make_token
 from webapp import create_app
 from webapp.core.services import Services
@@ -22,6 +27,7 @@ from webapp.security import keys
 from webapp.security.keys import IDLE_MS, LIFETIME_MS, MAX_WRONG, WRONG_SPAN_MS, Keyring
 
 STATS = "/api/v1/stats"
+OTHER_ID = "0b1f6c1e-8f2a-4c57-9a3e-5d2f1c7e9b11"
 
 
 def act(app: Flask, actor: Actor, path: str, **form: str) -> str:
@@ -273,3 +279,58 @@ def test_no_answer_depends_on_where_a_request_says_it_comes_from(stranger: Actor
         headers = {"Authorization": "Bearer guess", "X-Forwarded-For": f"10.0.0.{n}", "Forwarded": f"for={n}"}
         answer = stranger.get(STATS, headers=headers)
     assert answer.status_code == 429
+
+
+# -- on its way -----------------------------------------------------------------------------
+
+
+class _Slow(io.BytesIO):
+    """A body; what is to happen while it is on its way happens when it is read."""
+
+    def __init__(self, content: bytes, act: Callable[[], object]) -> None:
+        super().__init__(content)
+        self._act = act
+
+    def readinto(self, buffer: Any) -> int:
+        self._act()
+        return super().readinto(buffer)
+
+
+def test_a_token_that_is_revoked_while_a_picture_is_on_its_way_hands_in_nothing(
+    app: Flask, own: Services
+) -> None:
+    headers = {"Authorization": f"Bearer {make_token(own.database, 'ingest')}"}
+    actor = Actor(app.test_client(), headers)
+    assert upload(actor).status_code == 202
+    answer = _slowly(
+        app,
+        own,
+        actor,
+        "/api/v1/ingest",
+        "multipart/form-data; boundary=x",
+        raw_body(webp(picture(2)), OTHER_ID),
+    )
+    assert answer.status_code == 401
+    assert len(own.spool.waiting()) == 1
+
+
+def test_a_browser_that_is_signed_out_while_its_request_is_on_its_way_changes_nothing(
+    app: Flask, own: Services, browser: Actor
+) -> None:
+    browser.headers |= {"X-CSRF-Token": csrf_of(app, browser)}
+    answer = _slowly(app, own, browser, "/api/v1/capture/pause", "application/json", b'{"minutes": 5}')
+    assert answer.status_code == 401
+    assert not (own.data_dir.spool / "pause.json").exists()
+
+
+def _slowly(app: Flask, own: Services, actor: Actor, path: str, media_type: str, body: bytes) -> TestResponse:
+    """The answer where all keys are revoked while the body is on its way."""
+
+    def revoke() -> None:
+        with own.database.write() as connection:
+            for key in access_keys.listed(own.database):
+                access_keys.revoke(connection, key.id)
+
+    return actor.post(
+        path, input_stream=_Slow(body, revoke), content_length=len(body), content_type=media_type
+    )

@@ -24,10 +24,10 @@ def show() -> Response:
     own, asked = services(), _asked()
     if not asked.q:
         own.embedder.warm()  # somebody is about to search
+    # A later page goes on with what the first one found.
+    meaning = own.embedder.asked(asked.q) if asked.after else own.embedder.asked_soon(asked.q)
     try:
-        results = page(
-            own.database, asked, viewer(), request.args.get("group", ""), own.embedder.asked(asked.q)
-        )
+        results = page(own.database, asked, viewer(), request.args.get("group", ""), meaning)
     except BadCursor:
         template = "search/_changed.html" if templating.wants_fragment() else "search/changed.html"
         return templating.render_page(template, 400, asked=asked)

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
+from assistant.core.query_embedder import LOADING
 from store.core import times
 from store.core.database import Database
 from store.core.translation import gettext as _
@@ -121,6 +122,7 @@ def page(
         sheet=contact_sheet(((card.frame, card.crop) for card, near in cards if not near), *_PIECE_PX),
         waiting=readings.count_pending(database),
         runs=sum(len(group.cards) for group in groups if group.key != NEAR),
+        meaning_follows=found.fallback_reason == LOADING,
         is_whole=not asked.after and not found.next_cursor,
         others=[] if is_narrow else list(others(database, asked.q, viewer.now_ms)),
         browsed=search.search(database, "", asked.filters, limit=1) if is_empty and has_words else None,
