@@ -138,21 +138,6 @@ def asks_of_use(message: str) -> bool:
     return _said("pro_verbs", message) is not None
 
 
-def asks_for_state(message: str) -> tuple[bool, tuple[str, ...]] | None:
-    """(whether what has been done is asked for, and not what is left, the words of what) of a question about
-    things that are ticked off.
-    """
-    text = normalize(message)
-    # Of "apartmanda ne kaldı" no small word tells which of several languages it is.
-    likely = [each for each in languages_of(message) if each in ASKED_IN]
-    for language in dict.fromkeys([asked_in(message), *likely]):
-        for name in ("open", "done"):
-            rest = _pattern(language, name).sub(" ", text)
-            if rest != text:
-                return name == "done", asked_words(rest, language)
-    return None
-
-
 def done_beside(message: str, language: str) -> tuple[tuple[str, ...], bool] | None:
     """(words, whether before or after what they name) of "what did I do before I opened the mail"."""
     text = normalize(message)

@@ -1,8 +1,8 @@
 """What is answered without a model: the form of the question decides, and every form answers from data.
 
 How long, how often and which apps are measured; a summary is blocks of time with their windows and what
-stood out; every other question gets the lines that answer it best, one per fact, or the cell of a table. What
-stands on no frame is said, with the nearest there is.
+stood out; every other question gets the lines that answer it best, one per fact. What stands on no frame is
+said, with the nearest there is.
 """
 
 from __future__ import annotations
@@ -40,12 +40,8 @@ from store.ocr.readings import Reading
 
 MAX_QUOTE_CHARS = 120
 MAX_PASSAGE_CHARS = 300
-MAX_TICKED = 24
-LEAST_NAMED = 1 / 3
-"""Of the words of a question, on the frame of a list that it is about: lists are seldom called by all."""
 HALF = 0.5
 """Of as much of a matter as any frame has: others tell of a part of it."""
-_LISTING = (Form.FACT, Form.FIGURE, Form.YES_NO, Form.SUMMARY)
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
 
@@ -114,7 +110,7 @@ class PlainAnswer:
         if questions.asks_for_absence(asked) or self.beside.nothing_then or self.beside.of_named():
             return False
         form, meant = self._meant()
-        return not (meant or form is Form.SUMMARY or form in _MEASURED or self._ticked(form))
+        return not (meant or form is Form.SUMMARY or form in _MEASURED)
 
     def items(self) -> Iterator[Item]:
         """What answers, by the form of the question."""
@@ -137,8 +133,6 @@ class PlainAnswer:
             yield Item(text("imported", plan.language, "coverage", imported=imported), is_point=False)
         if meant:
             yield self.activity.total(form, meant)
-        elif listed := self._ticked(form):
-            yield listed
         elif form is Form.SUMMARY or not plan.words:
             yield from self._summary()
             yield from self.beside.then()
@@ -278,28 +272,6 @@ class PlainAnswer:
         name = "nothing_found" if missing else "nothing_together"
         told = plain(", ".join(_joined(missing or self.plan.words)))
         return text(name, self.plan.language, words=told, count=len(self.entries))
-
-    def _ticked(self, form: Form) -> Item | None:
-        """What is done, or what is left, of the list that has most of the question, as it was shown last.
-
-        None where no state is asked for, or another frame has more of the question.
-        """
-        plan, entries = self.plan, self.entries
-        is_done, words = questions.asks_for_state(plan.searched_for) or (True, ())
-        if form not in _LISTING or (is_done and not words):
-            return None
-        asked = Question(plan.searched_for, form, words, {})
-        for entry in reversed(answer_lines.about(asked, entries, LEAST_NAMED) if words else entries):
-            reading = self._reading(entry)
-            if reading and (items := layout.checked(reading)):
-                told = [item for is_ticked, item in items if is_ticked is is_done]
-                if is_done and plan.scope.phrase and not told:  # "get done yesterday" may be other things
-                    return None
-                head = text("ticked" if is_done else "not_ticked", plan.language, count=len(told))
-                cited = "" if told else f" [[{entry.id}]]"
-                quotes = tuple(Quote(entry.id, item) for item in told[:MAX_TICKED])
-                return Item(f"{self.activity.when(entry.frame.captured_ms)}, {head}{cited}", quotes)
-        return None
 
     def _moment(self, found: Moment) -> Item:
         """When, and the lines; where they stood is said by the source of each."""
