@@ -65,11 +65,6 @@ def asks_for_last(message: str) -> bool:
     return _said("last", message) is not None and form_of(message) is Form.MOMENT
 
 
-def asks_where(message: str) -> bool:
-    """Whether a question asks for a place, which may be one on the screen: a window, a page."""
-    return _said("place", message) is not None
-
-
 _WITH_SUBJECTS = ("en", "de", "fr", "nl", "sv", "ru", "uk")
 
 

@@ -23,7 +23,6 @@ from assistant.retrieval.answer_lines import Answers, Moment, Question, Synonyms
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.furniture import other_windows
 from assistant.retrieval.retrieval import Entry, Retrieval
-from assistant.retrieval.usage import Window
 from assistant.turns import scope as scopes
 from assistant.turns.activity_answers import ActivityAnswers
 from assistant.turns.answering import check, look, no_captures
@@ -283,11 +282,7 @@ class PlainAnswer:
             found, reading = _in_one_window(found, reading)
         quoted = self._told(found, reading) if reading else [line.text for line in found]
         quotes = (Quote(entry.id, one) for one in dict.fromkeys(quoted))
-        head = self.activity.when(entry.frame.captured_ms)
-        if questions.asks_where(self.plan.message):  # it may be a place on the screen
-            window = Window(entry.frame.app_name or "", entry.frame.window_name or "", 0)
-            head += f", {self.activity.windows([window])}"
-        return Item(head, tuple(quotes))
+        return Item(self.activity.when(entry.frame.captured_ms), tuple(quotes))
 
     def _told(self, found: Moment, reading: Reading) -> Iterator[str]:
         """The rows and passages that the lines stand in; of a heading the list under it."""

@@ -7,7 +7,6 @@ from assistant.language.questions import (
     Form,
     asked_words,
     asks_for_latest,
-    asks_where,
     form_of,
     leans,
     says_change,
@@ -165,9 +164,3 @@ def test_a_line_says_that_something_changed(line: str, is_change: bool) -> None:
 )
 def test_how_things_are_now_or_were_in_the_end_is_asked(question: str, is_latest: bool) -> None:
     assert asks_for_latest(question) is is_latest
-
-
-def test_where_asks_for_a_place() -> None:
-    questions = ("Where is it?", "Wo ist es?", "C'est où ?", "在哪里？", "어디야?", "どこですか")
-    assert all(map(asks_where, questions))
-    assert not asks_where("When is it?")

@@ -414,13 +414,6 @@ def test_a_day_that_a_question_is_about_is_no_time_to_look_at(ask: Ask, afternoo
     assert len(said.scope.also) == 1
 
 
-def test_where_something_is_may_be_answered_by_a_window(ask: Ask, afternoon: Afternoon) -> None:
-    afternoon.show(1, "Lemon cake, 20 cm", app_name="Firefox", window_name="Cake Lab - your order")
-    said = ask("Where did I order the lemon cake?", model="extractive")
-    assert "- 14:01, Firefox “Cake Lab - your order”: “Lemon cake, 20 cm” [1]" in said.answer_md
-    assert {claim.state for claim in said.claims} == {"cited"}
-
-
 def test_the_week_begins_where_the_locale_has_it_begin(ask: Ask, afternoon: Afternoon) -> None:
     """The afternoon is that of a Friday."""
     afternoon.show(1, "door code 7781")
