@@ -60,11 +60,6 @@ def _patterns(language: str) -> dict[Form, re.Pattern[str]]:
     return {form: _pattern(language, form.value) for form in Form if form is not Form.YES_NO}
 
 
-def asks_for_last(message: str) -> bool:
-    """Whether a question asks when something was the last time."""
-    return _said("last", message) is not None and form_of(message) is Form.MOMENT
-
-
 _WITH_SUBJECTS = ("en", "de", "fr", "nl", "sv", "ru", "uk")
 
 
@@ -74,7 +69,7 @@ def drops_subject(message: str) -> bool:
 
 
 def asks_for_latest(message: str) -> bool:
-    """Whether a question asks how something is now, or how it was in the end."""
+    """Whether a question asks how something is now, how it was in the end, or when it was last."""
     is_now = _now(asked_in(message)).search(normalize(message))
     return bool(is_now or _said("latest", message))
 
@@ -193,11 +188,9 @@ def _now(language: str) -> re.Pattern[str]:
 def asked_words(message: str, language: str = "", *, of_app: bool = False) -> tuple[str, ...]:
     """What a question is about, in normal form: none of "what did I do", `of_app` "mail" of "mail app"."""
     text, language = normalize(message), language or asked_in(message)
-    # Of Chinese verbs the word of asking behind them tells that they stand for any.
-    if asks_for_last(message):
-        text = _pattern(language, "last").sub(" ", text)
     if of_app or form_of(message, language) is Form.APPS:
         text = _pattern(language, "apps" if of_app else "each_app").sub(" ", text)
+    # Of Chinese verbs the word of asking behind them tells that they stand for any.
     of_asking = (_pattern(language, name) for name in ("tell", "pro_verbs", "latest"))
     for pattern in (*of_asking, _now(language), *_patterns(language).values()):
         text = pattern.sub(" ", text)

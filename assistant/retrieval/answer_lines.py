@@ -83,9 +83,9 @@ Synonyms = Mapping[str, Mapping[str, float]]
 class Question:
     """What is asked: its words of content, and the form of the answer. `nearness` is that of lines, by their
     normal form; `synonyms` are of each word the terms of the screens that mean the same, with their nearness.
-    `asks_for_last` when it asks for its last time. `shown` are the frames that the question before it was
-    answered by; of one that `leans` on that they are about it, too. `days` are what one of its words means,
-    however a line names them. `around` are other windows, which tell what is furniture.
+    `shown` are the frames that the question before it was answered by; of one that `leans` on that they are
+    about it, too. `days` are what one of its words means, however a line names them. `around` are other
+    windows, which tell what is furniture.
     """
 
     text: str
@@ -93,7 +93,6 @@ class Question:
     words: tuple[str, ...]
     nearness: Mapping[str, float]
     synonyms: Synonyms = field(default_factory=dict)
-    asks_for_last: bool = False
     shown: frozenset[int] = frozenset()
     leans: bool = False
     days: DaysMeant = NO_DAYS
@@ -145,10 +144,6 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
         line.coverage > ENOUGH or (question.leans and weighing.was_shown(line.entry)) for line in best_first
     )
     moments = _latest_first(_moments(_facts(best_first), weighing), question, weighing)
-    if is_found and question.asks_for_last:
-        shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[: BESIDE[0]]
-        others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
-        moments = [shown, *others][: len(LINES)] if shown else moments
     for moment, least in zip(moments, BESIDE[:1] if is_found else BESIDE, strict=False):
         if not _answers_alone(question, moment[0]):
             moment += weighing.beside(moment)[: max(0, least - len(moment))]
@@ -289,22 +284,6 @@ class _Weighing:
             for line in lines
             if len(_NAME.findall(line.text)) > 1 and not self._furniture.has(line.entry, line.at, line.text)
         ]
-
-    def last(self) -> Iterator[Line]:
-        """The lines of the last frame that has as much of the question as any, in its text or its title."""
-        carried = {entry.id: self._carried(entry) for entry in self._entries}
-        enough = NEARLY_ALL * max(carried.values())
-        latest = max(
-            (entry for entry in self._entries if carried[entry.id] >= enough),
-            key=lambda entry: entry.frame.captured_ms,
-        )
-        return self._weighed(latest)
-
-    def _carried(self, entry: Entry) -> float:
-        named_in = [self._named[text] for text in (title_of(entry), *self._lines[entry.id])]
-        return sum(
-            weight * max(found.get(word, 0.0) for found in named_in) for word, weight in self.weights.items()
-        )
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]

@@ -36,6 +36,7 @@ MAX_WINDOWS = 4
 MAX_LINES = 3
 """Of each window, where a summary is about one matter: what is said of it stands below its name."""
 MAX_VISITS = 8
+"""The latest ones are told by their times."""
 MAX_NAMES = 20
 _AWAY = ("locked", "asleep", "idle")
 _NO_APPS = {DESKTOP: "desktop", PRIVATE_WINDOW: "private_window", HIDDEN_WINDOW: "hidden_window"}
@@ -89,7 +90,7 @@ class ActivityAnswers:
             days=days,
             spans=", ".join(
                 f"{self._span(visit.start_ms, visit.end_ms)} ({duration(visit.duration_ms, language)})"
-                for visit in visits[:MAX_VISITS]
+                for visit in visits[-MAX_VISITS:]
             ),
         )
         return Item(sentence, is_point=False)

@@ -168,18 +168,15 @@ class PlainAnswer:
             of_each = [each for each in activity if each.app_name in compared] if compared else []
             if len({each.app_name for each in of_each}) > 1:
                 return Form.APPS, of_each
-        is_last = questions.asks_for_last(asked)
         kind = asked_words(asked, of_app=True) if form in (*_MEASURED, Form.MOMENT) else ()
         of_app = usage.of_app(activity, kind, asked_in(asked)) if kind else []
         if not all(answer_lines.named(kind, each.app_name or "") for each in of_app):  # by what they are
             is_several = form is Form.DURATION and len({each.app_name for each in of_app}) > 1
-            return Form.APPS if is_several else form, usage.last(of_app) if is_last else of_app
+            return Form.APPS if is_several else form, of_app
         if form is Form.APPS and questions.asks_for_pages(asked):
             return form, usage.meant(usage.pages(activity), words, {}, least=1.0)
         if form in _MEASURED:
             return form, usage.meant(activity, words, self._synonyms(usage.titles(activity), {}))
-        if form is Form.MOMENT and words and is_last:  # "when did I last use" an app
-            return form, usage.last(usage.meant(activity, words, {}, least=1.0))
         return form, of_app
 
     def _use_of_shown(self, form: Form) -> list[Item]:

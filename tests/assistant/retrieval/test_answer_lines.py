@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assistant.language.questions import Form, asked_words, asks_for_last, form_of
+from assistant.language.questions import Form, asked_words, form_of
 from assistant.retrieval import usage
 from assistant.retrieval.answer_lines import Answers, Question, answering, fits, named, terms
 from assistant.retrieval.retrieval import Entry
@@ -19,9 +19,7 @@ def screen(name: str, title: str, text: str, captured_ms: int = 0) -> Entry:
 
 def answers(question: str, *screens: Entry, nearness: dict[str, float] | None = None) -> Answers:
     form, words = form_of(question), asked_words(question)
-    is_last = asks_for_last(question)
-    asked = Question(question, form, words, nearness or {}, asks_for_last=is_last)
-    return answering(asked, list(screens))
+    return answering(Question(question, form, words, nearness or {}), list(screens))
 
 
 def best(question: str, *lines: str, title: str = "main.py") -> list[str]:
@@ -47,16 +45,6 @@ def test_a_line_with_the_kind_of_thing_asked_for_fits(form: Form, better: str, w
 
 def test_a_figure_of_the_question_answers_nothing() -> None:
     assert not fits(Form.FIGURE, "all about room 7", "How many chairs are in room 7?")
-
-
-def test_the_last_time_is_of_the_last_frame_that_has_the_words() -> None:
-    screens = (
-        screen("e1", "Mail", "Send the harbour budget by Thursday 17:00", 1),
-        screen("e2", "harbour budget.ods", "Cells", 2),
-        screen("e3", "Mail", "a boat in the harbour", 3),
-    )
-    assert answers("When is the harbour budget due?", *screens).moments[0][0].entry.id == "e1"
-    assert answers("When did I last look at the harbour budget?", *screens).moments[0][0].entry.id == "e2"
 
 
 def test_the_menus_of_a_window_are_no_answer() -> None:

@@ -121,7 +121,7 @@ REPORT = "Writer “report.odt”: 14:00–14:10 (10 min), 14:50–14:52 (2 min)
             "  - Firefox “Moon” “high water” [4]\n  - Mail “Inbox” “a mail” [1]",
         ),
         ("When did I use Mail?", "1×, 5 min in Mail “Inbox”: 14:10–14:15 (5 min)."),
-        ("When did I last look at Writer?", "1×, 2 min in Writer “report.odt”: 14:50–14:52 (2 min)."),
+        ("When did I last look at Writer?", f"2×, 12 min in {REPORT}"),
         ("我在Mail里待了多久？", "Mail “Inbox” 共 5 分钟：14:10–14:15 (5 分钟)。"),
     ],
 )
@@ -183,7 +183,7 @@ AT_SURF = "Surf “Terminal for beginners”"
         ("Wie lange war ich im Terminal?", SHELLS),
         ("我在终端里待了多久？", "2 个应用，共 15 分钟：XTerm 10 分钟, konsole 5 分钟。"),
         ("How often did I open the terminal?", "2×, 15 min in XTerm “~/notes”; konsole “~”: 14:00–14:10"),
-        ("When did I last use the terminal?", "1×, 5 min in konsole “~”: 14:40–14:45 (5 min)."),
+        ("When did I last use the terminal?", "2×, 15 min in XTerm “~/notes”; konsole “~”: 14:00–14:10"),
         ("How long did I use the browser?", BROWSERS),
         ("Wie lange war ich im Browser?", BROWSERS),
         ("我打开过几次浏览器？", "1 次，8 分钟，Surf “Terminal for beginners”; Firefox “Moon”："),
