@@ -59,7 +59,6 @@ _FADES = 0.7  # a line further off, each time
 _ON_FRAME = 0.25
 _TITLE = 0.5
 _MEANING = 0.8
-_SHOWN = 0.3  # of a frame that the question before was answered by
 _ABOUT_IT = 0.25  # of a question, in a line by itself that says that things changed
 _WRONG_KIND = 0.4
 
@@ -83,9 +82,8 @@ Synonyms = Mapping[str, Mapping[str, float]]
 class Question:
     """What is asked: its words of content, and the form of the answer. `nearness` is that of lines, by their
     normal form; `synonyms` are of each word the terms of the screens that mean the same, with their nearness.
-    `shown` are the frames that the question before it was answered by; of one that `leans` on that they are
-    about it, too. `days` are what one of its words means, however a line names them. `around` are other
-    windows, which tell what is furniture.
+    `days` are what one of its words means, however a line names them. `around` are other windows, which tell
+    what is furniture.
     """
 
     text: str
@@ -93,8 +91,6 @@ class Question:
     words: tuple[str, ...]
     nearness: Mapping[str, float]
     synonyms: Synonyms = field(default_factory=dict)
-    shown: frozenset[int] = frozenset()
-    leans: bool = False
     days: DaysMeant = NO_DAYS
     around: Sequence[Entry] = ()
 
@@ -140,9 +136,7 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
     likely = (replace(line, weight=line.weight * weighing.likelihood(line)) for line in about)
     best_first = sorted(likely, key=_by_weight, reverse=True)
     missing = [word for word in weighing.weights if not weighing.counts[word]]
-    is_found = any(
-        line.coverage > ENOUGH or (question.leans and weighing.was_shown(line.entry)) for line in best_first
-    )
+    is_found = any(line.coverage > ENOUGH for line in best_first)
     moments = _latest_first(_moments(_facts(best_first), weighing), question, weighing)
     for moment, least in zip(moments, BESIDE[:1] if is_found else BESIDE, strict=False):
         if not _answers_alone(question, moment[0]):
@@ -287,7 +281,7 @@ class _Weighing:
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]
-        title, is_shown = self._named[title_of(entry)], self.was_shown(entry)
+        title = self._named[title_of(entry)]
         # Who a message is from is as much of it as what it says; a frame has its window's title beside it.
         part = 1.0 if entry.address else _TITLE
         around = {word: self._shares(word, lines, part * title.get(word, 0.0)) for word in self.weights}
@@ -297,13 +291,9 @@ class _Weighing:
                 continue
             words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
             near = _nearness(self._question.nearness, line)
-            weight = words + _MEANING * near + _SHOWN * is_shown
+            weight = words + _MEANING * near
             if weight > 0:
                 yield Line(entry, at, line, weight, coverage / self.total)
-
-    def was_shown(self, entry: Entry) -> bool:
-        """Whether a frame is one that the question before was answered by."""
-        return not entry.address and entry.frame.id in self._question.shown
 
     def _shares(self, word: str, lines: Sequence[str], in_title: float) -> list[float]:
         """How much of a word each line has, by itself, from lines around it and from the title."""

@@ -240,8 +240,6 @@ class PlainAnswer:
             asked,
             nearness=nearness,
             synonyms=synonyms,
-            shown=plan.shown if plan.scope.follows else frozenset[int](),
-            leans=plan.leans,
             around=other_windows(self.turn.database, entries),
         )
         if plan.scope.ahead:

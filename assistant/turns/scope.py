@@ -36,8 +36,6 @@ from store.search import sample, spelling
 from store.search.filters import Filters
 from store.timeline import segments
 
-SHOWN = 1
-"""So many frames, those of the best lines, are what an answer was about."""
 MAX_LATER_MS = 60_000
 """A browser reads "today" a little before the question arrives: ends so near are the same."""
 
@@ -48,9 +46,8 @@ Span = tuple[int, int]
 class Understood:
     """What a message asks, and of what: `searched_for` is the message without its scope, `form` the kind of
     answer it asks for, and `words` what it is about, none for a summary. `subject` is what other sources than
-    frames are asked, of the times `subject_ranges`, which may be to come; none for any. `shown` are frames
-    that answered the question before it, which it `leans` on where it says so itself, or has no words of its
-    own.
+    frames are asked, of the times `subject_ranges`, which may be to come; none for any. It `leans` on the
+    question before it where it says so itself, or has no words of its own.
     """
 
     scope: Scope
@@ -60,7 +57,6 @@ class Understood:
     words: tuple[str, ...] = ()
     subject: str = ""
     subject_ranges: tuple[Span, ...] = ()
-    shown: frozenset[int] = frozenset()
     leans: bool = False
 
 
@@ -110,9 +106,6 @@ class Reader:
             self.scope, self.form, self.words = Scope("", *span), Form.SUMMARY, ()
         language, is_of_frame = answer_language(self.message), self.request.frame_id is not None
         said = told(self.scope, self.filters, self.zone, self.request.now_ms, language, is_of_frame)
-        is_open = self.is_read and not (self.about or self.phrase) and self.filters == TurnFilters()
-        chat_id = self.request.chat_id if is_open else None
-        shown = () if chat_id is None else conversations.shown_last(self.database, chat_id, SHOWN)
         return Understood(
             scope=replace(self.scope, text=said),
             filters=self.filters,
@@ -121,7 +114,6 @@ class Reader:
             words=self.words,
             subject=self.subject,
             subject_ranges=self._subject_ranges(),
-            shown=frozenset(shown),
             leans=leans,
         )
 
