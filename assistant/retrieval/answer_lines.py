@@ -3,11 +3,15 @@
 Every line of what was selected is weighed by what it and its surroundings have of the question:
 
 * each word counts by how rare it is among the lines (inverse document frequency): a word on every screen says
-  little. It counts whole in the line itself, less the further off it stands on the frame, and in the
-  window's title. Forms of a word and parts of compounds count by how much of the word they share, words that
-  mean the same, in whatever language, by how near they are;
-* what the line means counts by how near it is to the question, beyond what it is to any text;
+  little. It counts whole in the line itself, less the further off it stands, and in the window's title. Forms
+  of a word and parts of compounds count by how much of the word they share, words that mean the same, in
+  whatever language, by how near they are;
+* what the line means counts by how near it is to the question, beyond what it is to any text, and so do the
+  lines of its frame that are nearest: a question in other words than the screen's is near to several;
 * the sum is lowered where the line has not the kind of thing asked for.
+
+Measured on open sets: of 141 answers 96 showed the right line when those beside the best one were told with
+it, 107 with those of its frame that weigh most, 114 when what its frame is near to counted.
 
 Lines that say the same are one fact, told as it was last shown; frames that show the same are one moment.
 """
@@ -50,20 +54,17 @@ MAX_TERMS = 600
 LINES = (8, 3, 2, 2, 1)
 """How many lines are told of each moment, of the best one most: it may be a list."""
 BESIDE = (5, 3, 3, 2, 2)
-"""So many of the best one with those beside them: the answer stands there, if not in a line that names it. Of
-what is told as the nearest only, so many of each.
-"""
+"""So many of each with others of its frame: the answer stands there, if not in a line that names it."""
 _SAME_WORD = 0.7  # of the longer one
 _UNSEEN = 0.5  # lines that a word is on which is on none, so that it is rarer than any
 _FADES = 0.7  # a line further off, each time
-_ON_FRAME = 0.25
 _TITLE = 0.5
-_MEANING = 0.8
+_MEANING = 0.8  # of the line, and of its frame
+_NEAREST = 3  # lines of a frame that tell how near it is
 _ABOUT_IT = 0.25  # of a question, in a line by itself that says that things changed
 _WRONG_KIND = 0.4
 
 _WORD = re.compile(r"[^\W_]+")
-_NAME = re.compile(r"[^\W\d_]{2,}")
 _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
 _SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
@@ -133,12 +134,11 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
     """At most as many as `LINES`, each fact once. The same for the same frames."""
     weighing = _Weighing(question, entries)
     about = nlargest(LOOKED_AT, weighing.lines(), key=_by_weight)
-    likely = (replace(line, weight=line.weight * weighing.likelihood(line)) for line in about)
-    best_first = sorted(likely, key=_by_weight, reverse=True)
+    best_first = sorted(map(weighing.likely, about), key=_by_weight, reverse=True)
     missing = [word for word in weighing.weights if not weighing.counts[word]]
     is_found = any(line.coverage > ENOUGH for line in best_first)
     moments = _latest_first(_moments(_facts(best_first), weighing), question, weighing)
-    for moment, least in zip(moments, BESIDE[:1] if is_found else BESIDE, strict=False):
+    for moment, least in zip(moments, BESIDE, strict=False):
         if not _answers_alone(question, moment[0]):
             moment += weighing.beside(moment)[: max(0, least - len(moment))]
     return Answers(tuple(moments), tuple(missing), is_found)
@@ -267,17 +267,12 @@ class _Weighing:
         return (line for entry in self._entries for line in self._weighed(entry))
 
     def beside(self, moment: Moment) -> list[Line]:
-        """The lines under and above the one that has most, the nearest first: what answers a message, or sums
-        up an order, names it no more.
+        """The other lines of its frame, those first that bear most on the question: what answers a message,
+        or sums up an order, names it no more.
         """
-        lead, told = moment[0], {line.text for line in moment}
-        near = sorted(enumerate(self._lines[lead.entry.id]), key=lambda at: (abs(at[0] - lead.at), -at[0]))
-        lines = (replace(lead, at=at, text=line, weight=0.0) for at, line in near if line not in told)
-        return [
-            line
-            for line in lines
-            if len(_NAME.findall(line.text)) > 1 and not self._furniture.has(line.entry, line.at, line.text)
-        ]
+        told = {line.text for line in moment}
+        others = (line for line in self._weighed(moment[0].entry) if line.text not in told)
+        return sorted(map(self.likely, others), key=_by_weight, reverse=True)
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]
@@ -286,33 +281,37 @@ class _Weighing:
         part = 1.0 if entry.address else _TITLE
         around = {word: self._shares(word, lines, part * title.get(word, 0.0)) for word in self.weights}
         coverage = sum(self.weights[word] * max(shares, default=0.0) for word, shares in around.items())
-        for at, line in enumerate(lines):
-            if not entry.address and self._furniture.has(entry, at, line):
-                continue
+        shown = [
+            (at, line, _nearness(self._question.nearness, line))
+            for at, line in enumerate(lines)
+            if entry.address or not self._furniture.has(entry, at, line)
+        ]
+        of_frame = sum(nlargest(_NEAREST, (near for *_, near in shown))) / _NEAREST
+        for at, line, near in shown:
             words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
-            near = _nearness(self._question.nearness, line)
-            weight = words + _MEANING * near
+            weight = words + _MEANING * (near + of_frame)
             if weight > 0:
                 yield Line(entry, at, line, weight, coverage / self.total)
 
     def _shares(self, word: str, lines: Sequence[str], in_title: float) -> list[float]:
         """How much of a word each line has, by itself, from lines around it and from the title."""
         own = [self._named[line].get(word, 0.0) for line in lines]
-        floor = max(in_title, _ON_FRAME * max(own, default=0.0))
         for order in (range(1, len(own)), range(len(own) - 2, -1, -1)):
             for at in order:
                 own[at] = max(own[at], _FADES * own[at - order.step])
-        return [max(share, floor) for share in own]
+        return [max(share, in_title) for share in own]
 
     def own(self, line: Line) -> float:
         """How much of the question (0..1) a line has by itself."""
         shares = self._named[line.text]
         return sum(self.weights.get(word, 0.0) * share for word, share in shares.items()) / self.total
 
-    def likelihood(self, line: Line) -> float:
-        """Lower for a line without the kind of thing asked for."""
+    def likely(self, line: Line) -> Line:
+        """With less weight where it has not the kind of thing asked for."""
         said = f"{line.entry.told} {line.text}".strip()
-        return 1.0 if fits(self._question.form, said, self._question.text) else _WRONG_KIND
+        if fits(self._question.form, said, self._question.text):
+            return line
+        return replace(line, weight=_WRONG_KIND * line.weight)
 
 
 def _by_weight(line: Line) -> tuple[float, int, int]:
@@ -395,13 +394,7 @@ def _own_share(word: str, form: str, tokens: frozenset[str]) -> float:
     if not word.isalpha():
         parts = _WORD.findall(word)
         return float(tokens.issuperset(parts) and (len(parts) > 1 or word in form))
-    return max((min(_alike(word, token), _part(word, token)) for token in tokens), default=0.0)
-
-
-def _part(word: str, token: str) -> float:
-    """How much of a word its head is, where that stands alone: not each "Termin" is an "Augenarzttermin"."""
-    is_head = len(token) > MIN_SHARED and len(word) - len(token) >= MIN_SHARED and word.endswith(token)
-    return len(token) / len(word) if is_head else 1.0
+    return max((_alike(word, token) for token in tokens), default=0.0)
 
 
 @lru_cache(maxsize=65536)
