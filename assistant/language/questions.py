@@ -136,7 +136,8 @@ def done_beside(message: str, language: str) -> tuple[tuple[str, ...], bool] | N
             parts = text[: marker.start()], text[marker.end() :]
             # Of Chinese and others what was opened stands first.
             for asked, named in (parts, parts[::-1]):
-                does_ask = form_of(asked, language) is Form.FACT and not asked_words(asked, language)
+                does_ask = form_of(asked, language) in (Form.FACT, Form.SUMMARY)
+                does_ask = does_ask and not asked_words(asked, language)
                 if does_ask and (words := asked_words(named, language)):
                     return words, name == "before"
     return None

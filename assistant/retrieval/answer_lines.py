@@ -53,8 +53,14 @@ MAX_TERMS = 600
 """Words of the screens that are compared with those of a question in meaning: 0.5 s, once."""
 LINES = (8, 3, 2, 2, 1)
 """How many lines are told of each moment, of the best one most: it may be a list."""
-BESIDE = (5, 3, 3, 2, 2)
+BESIDE = (5, 4, 4, 3, 3)
 """So many of each with others of its frame: the answer stands there, if not in a line that names it."""
+STAGES = (4,) * 6
+"""The same of what there was of a matter, which is told in order of time."""
+CONCERNS = 0.35
+"""The same of a matter: what belongs to it may have few of its words."""
+MAX_FACTS = 60
+"""Of a matter; much of what is said of it may stand on one frame."""
 _SAME_WORD = 0.7  # of the longer one
 _UNSEEN = 0.5  # lines that a word is on which is on none, so that it is rarer than any
 _FADES = 0.7  # a line further off, each time
@@ -131,14 +137,22 @@ class Answers:
 
 
 def answering(question: Question, entries: Sequence[Entry]) -> Answers:
-    """At most as many as `LINES`, each fact once. The same for the same frames."""
+    """At most as many as `LINES`, of a matter that is summed up as `STAGES`, each fact once. The same for the
+    same frames.
+    """
     weighing = _Weighing(question, entries)
     about = nlargest(LOOKED_AT, weighing.lines(), key=_by_weight)
     best_first = sorted(map(weighing.likely, about), key=_by_weight, reverse=True)
     missing = [word for word in weighing.weights if not weighing.counts[word]]
     is_found = any(line.coverage > ENOUGH for line in best_first)
-    moments = _latest_first(_moments(_facts(best_first), weighing), question, weighing)
-    for moment, least in zip(moments, BESIDE, strict=False):
+    is_summary = question.form is Form.SUMMARY
+    if is_summary:
+        moments = _moments(_facts(best_first, MAX_FACTS, CONCERNS), weighing, STAGES)
+        moments.sort(key=_shown_at)
+    else:
+        moments = _moments(_facts(best_first, sum(LINES), BEARS), weighing, LINES)
+        moments = _latest_first(moments, question, weighing)
+    for moment, least in zip(moments, STAGES if is_summary else BESIDE, strict=False):
         if not _answers_alone(question, moment[0]):
             moment += weighing.beside(moment)[: max(0, least - len(moment))]
     return Answers(tuple(moments), tuple(missing), is_found)
@@ -151,14 +165,12 @@ def _answers_alone(question: Question, line: Line) -> bool:
     return is_whole and has_kind and fits(question.form, line.text, question.text)
 
 
-def about(
-    question: Question, entries: Sequence[Entry], least: float = ENOUGH, *, share: float = NEARLY_ALL
-) -> list[Entry]:
-    """Those that have this share of as much of the question as any, in their order, where that is enough."""
+def about(question: Question, entries: Sequence[Entry]) -> list[Entry]:
+    """Those that have nearly as much of the question as any, in their order, where that is enough."""
     weighing = _Weighing(question, entries)
     covered = {line.entry.id: line.coverage for line in weighing.lines()}
     most = max(covered.values(), default=0.0)
-    enough = max(least, share * most)
+    enough = max(ENOUGH, NEARLY_ALL * most)
     return [entry for entry in entries if covered.get(entry.id, 0.0) >= enough > 0]
 
 
@@ -183,11 +195,11 @@ def same_in_meaning(
     }
 
 
-def _facts(best_first: Iterable[Line]) -> list[Line]:
-    """What the lines say, each once."""
+def _facts(best_first: Iterable[Line], most: int, least: float) -> list[Line]:
+    """What the lines say, each once: `most` that have at `least` this part of the weight of the best one."""
     facts: list[Line] = []
     for line in best_first:
-        if len(facts) == sum(LINES) or (facts and line.weight < BEARS * facts[0].weight):
+        if len(facts) == most or (facts and line.weight < least * facts[0].weight):
             break
         same = next((n for n, fact in enumerate(facts) if _says_the_same(line.text, fact.text)), None)
         if same is None:
@@ -198,14 +210,14 @@ def _facts(best_first: Iterable[Line]) -> list[Line]:
     return facts
 
 
-def _moments(facts: Iterable[Line], weighing: _Weighing) -> list[Moment]:
-    """The facts under the frames that show them: a run of frames that look alike is one moment."""
+def _moments(facts: Iterable[Line], weighing: _Weighing, most: Sequence[int]) -> list[Moment]:
+    """The facts under the frames that show them, `most` of each: a run of frames that look alike is one."""
     moments: list[Moment] = []
     for line in facts:
         at = next((n for n, m in enumerate(moments) if weighing.shows(m[0].entry, line.text)), len(moments))
-        if at == len(moments) < len(LINES):
+        if at == len(moments) < len(most):
             moments.append([line])
-        elif at < len(moments) and len(moments[at]) < LINES[at]:
+        elif at < len(moments) and len(moments[at]) < most[at]:
             moments[at].append(line)
     return moments
 
@@ -232,7 +244,7 @@ def _latest_first(moments: list[Moment], question: Question, weighing: _Weighing
 
     bearing = [moment for moment in moments if moment is moments[0] or bears(moment)]
     others = [moment for moment in moments if moment not in bearing]
-    return sorted(bearing, key=lambda moment: -moment[0].entry.frame.captured_ms) + others
+    return sorted(bearing, key=_shown_at, reverse=True) + others
 
 
 class _Weighing:
@@ -268,10 +280,14 @@ class _Weighing:
 
     def beside(self, moment: Moment) -> list[Line]:
         """The other lines of its frame, those first that bear most on the question: what answers a message,
-        or sums up an order, names it no more.
+        or sums up an order, names it no more. The window's title stands with the source of them all.
         """
-        told = {line.text for line in moment}
-        others = (line for line in self._weighed(moment[0].entry) if line.text not in told)
+        told, title = {line.text for line in moment}, _tokens(title_of(moment[0].entry))
+        others = (
+            line
+            for line in self._weighed(moment[0].entry)
+            if line.text not in told and not _tokens(line.text) <= title
+        )
         return sorted(map(self.likely, others), key=_by_weight, reverse=True)
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
@@ -312,6 +328,10 @@ class _Weighing:
         if fits(self._question.form, said, self._question.text):
             return line
         return replace(line, weight=_WRONG_KIND * line.weight)
+
+
+def _shown_at(moment: Moment) -> int:
+    return moment[0].entry.frame.captured_ms
 
 
 def _by_weight(line: Line) -> tuple[float, int, int]:
@@ -394,7 +414,13 @@ def _own_share(word: str, form: str, tokens: frozenset[str]) -> float:
     if not word.isalpha():
         parts = _WORD.findall(word)
         return float(tokens.issuperset(parts) and (len(parts) > 1 or word in form))
-    return max((_alike(word, token) for token in tokens), default=0.0)
+    return max((min(_alike(word, token), _part(word, token)) for token in tokens), default=0.0)
+
+
+def _part(word: str, token: str) -> float:
+    """How much of a word its head is, where that stands alone: not each "Termin" is an "Augenarzttermin"."""
+    is_head = len(token) > MIN_SHARED and len(word) - len(token) >= MIN_SHARED and word.endswith(token)
+    return len(token) / len(word) if is_head else 1.0
 
 
 @lru_cache(maxsize=65536)

@@ -1,7 +1,8 @@
 """What is answered without a model: the form of the question decides, and every form answers from data.
 
-How long, how often and which apps are measured; a summary is blocks of time with their windows and what
-stood out; every other question gets the lines that answer it best, one per fact. What stands on no frame is
+How long, how often and which apps are measured; a summary of a time is blocks with their windows and what
+stood out, of a matter the moments that bear on it, in order; every other question gets the lines that answer
+it best, one per fact. What stands on no frame is
 said, with the nearest there is.
 """
 
@@ -19,7 +20,7 @@ from assistant.language import questions
 from assistant.language.questions import Form, asked_words
 from assistant.language.values import DaysMeant
 from assistant.retrieval import answer_lines, other_sources, usage
-from assistant.retrieval.answer_lines import Answers, Moment, Question, Synonyms, told_by
+from assistant.retrieval.answer_lines import Answers, Moment, Synonyms, told_by
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.furniture import other_windows
 from assistant.retrieval.retrieval import Entry, Retrieval
@@ -39,8 +40,6 @@ from store.ocr.readings import Reading
 
 MAX_QUOTE_CHARS = 120
 MAX_PASSAGE_CHARS = 300
-HALF = 0.5
-"""Of as much of a matter as any frame has: others tell of a part of it."""
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
 
@@ -79,7 +78,7 @@ def _wider(narrow: PlainAnswer) -> PlainAnswer:
     words = tuple(dict.fromkeys((*plan.words, *asked_words(topic))))
     turn.plan = replace(plan, scope=outside, words=words, searched_for=topic)
     wider = PlainAnswer(turn, look(turn), narrow.beside, inside=narrow)
-    if wider.found.is_found:
+    if wider.found.is_found or (wider.found.has_words and not narrow.found.has_words):
         return wider
     turn.plan, turn.coverage, turn.evidence = before
     return narrow
@@ -109,7 +108,7 @@ class PlainAnswer:
         if questions.asks_for_absence(asked) or self.beside.nothing_then or self.beside.of_named():
             return False
         form, meant = self._meant()
-        return not (meant or form is Form.SUMMARY or form in _MEASURED)
+        return not (meant or form in _MEASURED or self._sums_up_time)
 
     def items(self) -> Iterator[Item]:
         """What answers, by the form of the question."""
@@ -132,8 +131,8 @@ class PlainAnswer:
             yield Item(text("imported", plan.language, "coverage", imported=imported), is_point=False)
         if meant:
             yield self.activity.total(form, meant)
-        elif form is Form.SUMMARY or not plan.words:
-            yield from self._summary()
+        elif not plan.words or self._sums_up_time:
+            yield from self.activity.summary()
             yield from self.beside.then()
         elif plan.scope.ahead and not self.beside.words and (events := self.beside.then()):
             yield from events
@@ -141,17 +140,11 @@ class PlainAnswer:
         else:
             yield from self._lines(form)
 
-    def _summary(self) -> Iterator[Item]:
-        """What was done in the time that is named; without one, what there was of the matter that is."""
-        plan, about = self.plan, list[Entry]()
-        if plan.words and plan.scope.is_everything:
-            synonyms = self._synonyms(told_by(self.entries), {})
-            asked = Question(plan.searched_for, plan.form, plan.words, {}, synonyms)
-            about = answer_lines.about(asked, self.entries, least=0.0, share=HALF)
-            if not about:
-                yield from self._lines(plan.form)
-                return
-        yield from self.activity.summary(about, plan.words)
+    @property
+    def _sums_up_time(self) -> bool:
+        """Whether the words of a question about a time name no matter that was on the screen then."""
+        plan = self.plan
+        return plan.form is Form.SUMMARY and not plan.scope.is_everything and not self.found.has_words
 
     def _note_found(self, is_found: bool) -> None:
         """What stands beside the answer says of its words what the answer says itself."""

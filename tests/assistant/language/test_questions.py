@@ -8,6 +8,7 @@ from assistant.language.questions import (
     asked_words,
     asks_for_latest,
     form_of,
+    goes_on,
     leans,
     says_change,
 )
@@ -164,3 +165,21 @@ def test_a_line_says_that_something_changed(line: str, is_change: bool) -> None:
 )
 def test_how_things_are_now_or_were_in_the_end_is_asked(question: str, is_latest: bool) -> None:
     assert asks_for_latest(question) is is_latest
+
+
+@for_each(
+    ("question", "words"),
+    [
+        ("What did I do for the harbour crane?", ("harbour", "crane")),
+        ("bring me up to date on the crane", ("crane",)),
+        ("Was habe ich gestern für den Kran erledigt?", ("gestern", "kran")),
+        ("¿Qué pasó con la grúa?", ("grúa",)),
+    ],
+)
+def test_what_was_done_or_happened_is_asked_of_a_matter(question: str, words: tuple[str, ...]) -> None:
+    assert form_of(question) is Form.SUMMARY
+    assert asked_words(question) == words
+
+
+def test_what_happened_then_goes_on() -> None:
+    assert goes_on("what happened then?", "en")

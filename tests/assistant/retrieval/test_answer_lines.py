@@ -216,19 +216,32 @@ def test_the_head_of_a_compound_alone_is_not_what_it_is_part_of() -> None:
     assert named(["termin"], "Ihr Augenarzttermin")["termin"] >= 0.7
 
 
-def test_a_question_that_leans_is_answered_by_the_frame_shown_before() -> None:
-    screens = (
-        replace(one, frame=replace(one.frame, id=n))
-        for n, one in enumerate((screen("e1", "a", "by sea, in May"), screen("e2", "b", "by air, in June")))
-    )
-    asked = Question("How?", Form.FACT, ("shipped",), {})
-    leaning = replace(asked, shown=frozenset((1,)), leans=True)
-    entries = list(screens)
-    assert not answering(asked, entries).is_found
-    assert answering(leaning, entries).moments[0][0].text == "by air, in June"
-
-
 def test_a_line_that_answers_by_itself_is_told_alone() -> None:
     lines = "Customer: the opera", "The dragon head is due on 12 December", "Price agreed: 2,450 EUR"
     assert best("When is the dragon head due?", *lines) == [lines[1]]
     assert lines[2] in best("What about the dragon head?", *lines)
+
+
+def test_what_there_was_of_a_matter_is_told_in_order_of_time_with_what_has_a_part_of_it() -> None:
+    screens = (
+        screen("e1", "Mail", "the harbour crane is broken\ncall the smith", 1),
+        screen("e2", "News", "rain in the hills", 2),
+        screen("e3", "Chat", "Ada: the crane gets a new cable on Monday", 3),
+    )
+    moments = answers("What happened with the harbour crane?", *screens).moments
+    assert [moment[0].entry.id for moment in moments] == ["e1", "e3"]
+
+
+def test_of_the_lines_of_a_frame_those_are_told_that_bear_on_the_question() -> None:
+    lines = ["The crane is broken.", *(f"row {n} of a list" for n in range(9)), "We need it for the barge."]
+    near = {"we need it for the barge.": 0.5}
+    shown = screen("e1", "Crane", "\n".join(lines))
+    told = [line.text for line in answers("Why is the crane needed?", shown, nearness=near).moments[0]]
+    assert "We need it for the barge." in told
+
+
+def test_the_title_of_the_window_is_told_by_the_source_alone() -> None:
+    lines = "Boat - Mail", "from Ada", "to Ben", "on Monday", "Price agreed: 40 EUR"
+    told = best("Which price was agreed for the sail?", *lines, title="Boat - Mail")
+    assert told[0] == "Price agreed: 40 EUR"
+    assert lines[0] not in told
