@@ -55,6 +55,8 @@ LINES = (8, 3, 2, 2, 1)
 """How many lines are told of each moment, of the best one most: it may be a list."""
 BESIDE = (5, 4, 4, 3, 3)
 """So many of each with others of its frame: the answer stands there, if not in a line that names it."""
+SPEAKERS = 2
+"""So many lines above the best one that name somebody are told first where a person is asked for."""
 STAGES = (4,) * 6
 """The same of what there was of a matter, which is told in order of time."""
 CONCERNS = 0.35
@@ -201,10 +203,13 @@ def _facts(best_first: Iterable[Line], most: int, least: float) -> list[Line]:
     for line in best_first:
         if len(facts) == most or (facts and line.weight < least * facts[0].weight):
             break
-        same = next((n for n, fact in enumerate(facts) if _says_the_same(line.text, fact.text)), None)
+        said = (n for n, fact in enumerate(facts) if _is_said_by(line.text, fact.text))
+        same = next(said, None)
         if same is None:
             facts.append(line)
-        elif line.entry.frame.captured_ms > facts[same].entry.frame.captured_ms:
+        elif line.entry.frame.captured_ms > facts[same].entry.frame.captured_ms and _is_said_by(
+            facts[same].text, line.text
+        ):
             # "[x] call them" of "[ ] call them"
             facts[same] = replace(line, weight=facts[same].weight)
     return facts
@@ -282,13 +287,20 @@ class _Weighing:
         """The other lines of its frame, those first that bear most on the question: what answers a message,
         or sums up an order, names it no more. The window's title stands with the source of them all.
         """
-        told, title = {line.text for line in moment}, _tokens(title_of(moment[0].entry))
-        others = (
-            line
-            for line in self._weighed(moment[0].entry)
+        lead, told = moment[0], {line.text for line in moment}
+        title = _tokens(title_of(lead.entry))
+        others = [
+            self.likely(line)
+            for line in self._weighed(lead.entry)
             if line.text not in told and not _tokens(line.text) <= title
-        )
-        return sorted(map(self.likely, others), key=_by_weight, reverse=True)
+        ]
+        others.sort(key=_by_weight, reverse=True)
+        if self._question.form is not Form.PERSON:
+            return others
+        # Who says it, or wrote it, stands above.
+        above = [e for e in others if e.at < lead.at and names_somebody(e.text, self._question.text)]
+        speakers = sorted(above, key=lambda line: -line.at)[:SPEAKERS]
+        return [*speakers, *(line for line in others if line not in speakers)]
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]
@@ -339,15 +351,18 @@ def _by_weight(line: Line) -> tuple[float, int, int]:
     return line.weight, line.entry.frame.captured_ms, -line.at
 
 
-def _says_the_same(text: str, other: str) -> bool:
-    """Whether two lines have the same figures, and one nearly all words of the other.
+def _is_said_by(text: str, other: str) -> bool:
+    """Whether a line has the same figures as another one, and nearly all its words stand there, which may say
+    more: a heading is said by a sentence, and not the sentence by it.
 
-    A reading may put a sign before a line or lose one, so the lines need not be equal.
+    A reading may put a sign before a line or lose one, so words of a letter do not count.
     """
     if _DIGITS.findall(text) != _DIGITS.findall(other):
         return False
-    words, others = _tokens(text), _tokens(other)
-    return len(words & others) >= _SAME_WORD * max(1, min(len(words), len(others)))
+    words, others = (
+        {word for word in _tokens(each) if len(word) > 1 or HAN.match(word)} for each in (text, other)
+    )
+    return len(words & others) >= _SAME_WORD * max(1, len(words))
 
 
 @lru_cache(maxsize=8192)

@@ -245,3 +245,21 @@ def test_the_title_of_the_window_is_told_by_the_source_alone() -> None:
     told = best("Which price was agreed for the sail?", *lines, title="Boat - Mail")
     assert told[0] == "Price agreed: 40 EUR"
     assert lines[0] not in told
+
+
+def test_a_heading_says_not_what_a_sentence_with_its_words_says() -> None:
+    screens = (
+        screen("e1", "Mail", "The harbour budget has no room for a second crane", 1),
+        screen("e2", "Writer", "Harbour budget", 2),
+    )
+    moments = answers("Has the harbour budget room?", *screens).moments
+    assert moments[0][0].text == "The harbour budget has no room for a second crane"
+
+
+def test_who_says_it_is_told_with_it_where_a_person_is_asked_for() -> None:
+    sender, between = "From Lotte Vang <lotte@pier.example>", [f"on day {n}" for n in range(6)]
+    told = best(
+        "Who says that the crane has no room?", sender, *between, "The crane has no room", "It is small"
+    )
+    assert told[0] == "The crane has no room"
+    assert sender in told
