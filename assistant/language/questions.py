@@ -60,16 +60,6 @@ def _patterns(language: str) -> dict[Form, re.Pattern[str]]:
     return {form: _pattern(language, form.value) for form in Form if form is not Form.YES_NO}
 
 
-def asks_for_last(message: str) -> bool:
-    """Whether a question asks when something was the last time."""
-    return _said("last", message) is not None and form_of(message) is Form.MOMENT
-
-
-def asks_where(message: str) -> bool:
-    """Whether a question asks for a place, which may be one on the screen: a window, a page."""
-    return _said("place", message) is not None
-
-
 _WITH_SUBJECTS = ("en", "de", "fr", "nl", "sv", "ru", "uk")
 
 
@@ -79,7 +69,7 @@ def drops_subject(message: str) -> bool:
 
 
 def asks_for_latest(message: str) -> bool:
-    """Whether a question asks how something is now, or how it was in the end."""
+    """Whether a question asks how something is now, how it was in the end, or when it was last."""
     is_now = _now(asked_in(message)).search(normalize(message))
     return bool(is_now or _said("latest", message))
 
@@ -138,21 +128,6 @@ def asks_of_use(message: str) -> bool:
     return _said("pro_verbs", message) is not None
 
 
-def asks_for_state(message: str) -> tuple[bool, tuple[str, ...]] | None:
-    """(whether what has been done is asked for, and not what is left, the words of what) of a question about
-    things that are ticked off.
-    """
-    text = normalize(message)
-    # Of "apartmanda ne kaldı" no small word tells which of several languages it is.
-    likely = [each for each in languages_of(message) if each in ASKED_IN]
-    for language in dict.fromkeys([asked_in(message), *likely]):
-        for name in ("open", "done"):
-            rest = _pattern(language, name).sub(" ", text)
-            if rest != text:
-                return name == "done", asked_words(rest, language)
-    return None
-
-
 def done_beside(message: str, language: str) -> tuple[tuple[str, ...], bool] | None:
     """(words, whether before or after what they name) of "what did I do before I opened the mail"."""
     text = normalize(message)
@@ -161,7 +136,8 @@ def done_beside(message: str, language: str) -> tuple[tuple[str, ...], bool] | N
             parts = text[: marker.start()], text[marker.end() :]
             # Of Chinese and others what was opened stands first.
             for asked, named in (parts, parts[::-1]):
-                does_ask = form_of(asked, language) is Form.FACT and not asked_words(asked, language)
+                does_ask = form_of(asked, language) in (Form.FACT, Form.SUMMARY)
+                does_ask = does_ask and not asked_words(asked, language)
                 if does_ask and (words := asked_words(named, language)):
                     return words, name == "before"
     return None
@@ -222,11 +198,9 @@ def _now(language: str) -> re.Pattern[str]:
 def asked_words(message: str, language: str = "", *, of_app: bool = False) -> tuple[str, ...]:
     """What a question is about, in normal form: none of "what did I do", `of_app` "mail" of "mail app"."""
     text, language = normalize(message), language or asked_in(message)
-    # Of Chinese verbs the word of asking behind them tells that they stand for any.
-    if asks_for_last(message):
-        text = _pattern(language, "last").sub(" ", text)
     if of_app or form_of(message, language) is Form.APPS:
         text = _pattern(language, "apps" if of_app else "each_app").sub(" ", text)
+    # Of Chinese verbs the word of asking behind them tells that they stand for any.
     of_asking = (_pattern(language, name) for name in ("tell", "pro_verbs", "latest"))
     for pattern in (*of_asking, _now(language), *_patterns(language).values()):
         text = pattern.sub(" ", text)

@@ -132,11 +132,6 @@ def is_plain(word: str, language: str) -> bool:
     return bool(is_likelier_small(word, min(2, max(0, len(word) - HEAD))))
 
 
-def is_no_word(word: str) -> bool:
-    """Whether a word is in no list of words, of whatever language: a rare one, a name, or misspelt."""
-    return is_likelier_small(word, 0) is None and not _by_word().get(word.casefold())
-
-
 def _is_listed(word: str, listed: _Hashes, head: int) -> bool:
     stems = {bare(word).removesuffix(ending) for ending in _ENDINGS}
     forms = [hash(stem[start:]) for stem in stems for start in range(max(1, len(stem) - head + 1))]

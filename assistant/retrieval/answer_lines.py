@@ -3,11 +3,15 @@
 Every line of what was selected is weighed by what it and its surroundings have of the question:
 
 * each word counts by how rare it is among the lines (inverse document frequency): a word on every screen says
-  little. It counts whole in the line itself, less the further off it stands on the frame, and in the
-  window's title. Forms of a word and parts of compounds count by how much of the word they share, words that
-  mean the same, in whatever language, by how near they are;
-* what the line means counts by how near it is to the question, beyond what it is to any text;
+  little. It counts whole in the line itself, less the further off it stands, and in the window's title. Forms
+  of a word and parts of compounds count by how much of the word they share, words that mean the same, in
+  whatever language, by how near they are;
+* what the line means counts by how near it is to the question, beyond what it is to any text, and so do the
+  lines of its frame that are nearest: a question in other words than the screen's is near to several;
 * the sum is lowered where the line has not the kind of thing asked for.
+
+Measured on open sets: of 141 answers 96 showed the right line when those beside the best one were told with
+it, 107 with those of its frame that weigh most, 114 when what its frame is near to counted.
 
 Lines that say the same are one fact, told as it was last shown; frames that show the same are one moment.
 """
@@ -49,22 +53,26 @@ MAX_TERMS = 600
 """Words of the screens that are compared with those of a question in meaning: 0.5 s, once."""
 LINES = (8, 3, 2, 2, 1)
 """How many lines are told of each moment, of the best one most: it may be a list."""
-BESIDE = (5, 3, 3, 2, 2)
-"""So many of the best one with those beside them: the answer stands there, if not in a line that names it. Of
-what is told as the nearest only, so many of each.
-"""
+BESIDE = (5, 4, 4, 3, 3)
+"""So many of each with others of its frame: the answer stands there, if not in a line that names it."""
+SPEAKERS = 2
+"""So many lines above the best one that name somebody are told first where a person is asked for."""
+STAGES = (4,) * 6
+"""The same of what there was of a matter, which is told in order of time."""
+CONCERNS = 0.35
+"""The same of a matter: what belongs to it may have few of its words."""
+MAX_FACTS = 60
+"""Of a matter; much of what is said of it may stand on one frame."""
 _SAME_WORD = 0.7  # of the longer one
 _UNSEEN = 0.5  # lines that a word is on which is on none, so that it is rarer than any
 _FADES = 0.7  # a line further off, each time
-_ON_FRAME = 0.25
 _TITLE = 0.5
-_MEANING = 0.8
-_SHOWN = 0.3  # of a frame that the question before was answered by
+_MEANING = 0.8  # of the line, and of its frame
+_NEAREST = 3  # lines of a frame that tell how near it is
 _ABOUT_IT = 0.25  # of a question, in a line by itself that says that things changed
 _WRONG_KIND = 0.4
 
 _WORD = re.compile(r"[^\W_]+")
-_NAME = re.compile(r"[^\W\d_]{2,}")
 _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
 _SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
@@ -83,9 +91,8 @@ Synonyms = Mapping[str, Mapping[str, float]]
 class Question:
     """What is asked: its words of content, and the form of the answer. `nearness` is that of lines, by their
     normal form; `synonyms` are of each word the terms of the screens that mean the same, with their nearness.
-    `asks_for_last` when it asks for its last time. `shown` are the frames that the question before it was
-    answered by; of one that `leans` on that they are about it, too. `days` are what one of its words means,
-    however a line names them. `around` are other windows, which tell what is furniture.
+    `days` are what one of its words means, however a line names them. `around` are other windows, which tell
+    what is furniture.
     """
 
     text: str
@@ -93,9 +100,6 @@ class Question:
     words: tuple[str, ...]
     nearness: Mapping[str, float]
     synonyms: Synonyms = field(default_factory=dict)
-    asks_for_last: bool = False
-    shown: frozenset[int] = frozenset()
-    leans: bool = False
     days: DaysMeant = NO_DAYS
     around: Sequence[Entry] = ()
 
@@ -135,21 +139,22 @@ class Answers:
 
 
 def answering(question: Question, entries: Sequence[Entry]) -> Answers:
-    """At most as many as `LINES`, each fact once. The same for the same frames."""
+    """At most as many as `LINES`, of a matter that is summed up as `STAGES`, each fact once. The same for the
+    same frames.
+    """
     weighing = _Weighing(question, entries)
     about = nlargest(LOOKED_AT, weighing.lines(), key=_by_weight)
-    likely = (replace(line, weight=line.weight * weighing.likelihood(line)) for line in about)
-    best_first = sorted(likely, key=_by_weight, reverse=True)
+    best_first = sorted(map(weighing.likely, about), key=_by_weight, reverse=True)
     missing = [word for word in weighing.weights if not weighing.counts[word]]
-    is_found = any(
-        line.coverage > ENOUGH or (question.leans and weighing.was_shown(line.entry)) for line in best_first
-    )
-    moments = _latest_first(_moments(_facts(best_first), weighing), question, weighing)
-    if is_found and question.asks_for_last:
-        shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[: BESIDE[0]]
-        others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
-        moments = [shown, *others][: len(LINES)] if shown else moments
-    for moment, least in zip(moments, BESIDE[:1] if is_found else BESIDE, strict=False):
+    is_found = any(line.coverage > ENOUGH for line in best_first)
+    is_summary = question.form is Form.SUMMARY
+    if is_summary:
+        moments = _moments(_facts(best_first, MAX_FACTS, CONCERNS), weighing, STAGES)
+        moments.sort(key=_shown_at)
+    else:
+        moments = _moments(_facts(best_first, sum(LINES), BEARS), weighing, LINES)
+        moments = _latest_first(moments, question, weighing)
+    for moment, least in zip(moments, STAGES if is_summary else BESIDE, strict=False):
         if not _answers_alone(question, moment[0]):
             moment += weighing.beside(moment)[: max(0, least - len(moment))]
     return Answers(tuple(moments), tuple(missing), is_found)
@@ -162,14 +167,12 @@ def _answers_alone(question: Question, line: Line) -> bool:
     return is_whole and has_kind and fits(question.form, line.text, question.text)
 
 
-def about(
-    question: Question, entries: Sequence[Entry], least: float = ENOUGH, *, share: float = NEARLY_ALL
-) -> list[Entry]:
-    """Those that have this share of as much of the question as any, in their order, where that is enough."""
+def about(question: Question, entries: Sequence[Entry]) -> list[Entry]:
+    """Those that have nearly as much of the question as any, in their order, where that is enough."""
     weighing = _Weighing(question, entries)
     covered = {line.entry.id: line.coverage for line in weighing.lines()}
     most = max(covered.values(), default=0.0)
-    enough = max(least, share * most)
+    enough = max(ENOUGH, NEARLY_ALL * most)
     return [entry for entry in entries if covered.get(entry.id, 0.0) >= enough > 0]
 
 
@@ -194,29 +197,32 @@ def same_in_meaning(
     }
 
 
-def _facts(best_first: Iterable[Line]) -> list[Line]:
-    """What the lines say, each once."""
+def _facts(best_first: Iterable[Line], most: int, least: float) -> list[Line]:
+    """What the lines say, each once: `most` that have at `least` this part of the weight of the best one."""
     facts: list[Line] = []
     for line in best_first:
-        if len(facts) == sum(LINES) or (facts and line.weight < BEARS * facts[0].weight):
+        if len(facts) == most or (facts and line.weight < least * facts[0].weight):
             break
-        same = next((n for n, fact in enumerate(facts) if _says_the_same(line.text, fact.text)), None)
+        said = (n for n, fact in enumerate(facts) if _is_said_by(line.text, fact.text))
+        same = next(said, None)
         if same is None:
             facts.append(line)
-        elif line.entry.frame.captured_ms > facts[same].entry.frame.captured_ms:
+        elif line.entry.frame.captured_ms > facts[same].entry.frame.captured_ms and _is_said_by(
+            facts[same].text, line.text
+        ):
             # "[x] call them" of "[ ] call them"
             facts[same] = replace(line, weight=facts[same].weight)
     return facts
 
 
-def _moments(facts: Iterable[Line], weighing: _Weighing) -> list[Moment]:
-    """The facts under the frames that show them: a run of frames that look alike is one moment."""
+def _moments(facts: Iterable[Line], weighing: _Weighing, most: Sequence[int]) -> list[Moment]:
+    """The facts under the frames that show them, `most` of each: a run of frames that look alike is one."""
     moments: list[Moment] = []
     for line in facts:
         at = next((n for n, m in enumerate(moments) if weighing.shows(m[0].entry, line.text)), len(moments))
-        if at == len(moments) < len(LINES):
+        if at == len(moments) < len(most):
             moments.append([line])
-        elif at < len(moments) and len(moments[at]) < LINES[at]:
+        elif at < len(moments) and len(moments[at]) < most[at]:
             moments[at].append(line)
     return moments
 
@@ -243,7 +249,7 @@ def _latest_first(moments: list[Moment], question: Question, weighing: _Weighing
 
     bearing = [moment for moment in moments if moment is moments[0] or bears(moment)]
     others = [moment for moment in moments if moment not in bearing]
-    return sorted(bearing, key=lambda moment: -moment[0].entry.frame.captured_ms) + others
+    return sorted(bearing, key=_shown_at, reverse=True) + others
 
 
 class _Weighing:
@@ -278,72 +284,66 @@ class _Weighing:
         return (line for entry in self._entries for line in self._weighed(entry))
 
     def beside(self, moment: Moment) -> list[Line]:
-        """The lines under and above the one that has most, the nearest first: what answers a message, or sums
-        up an order, names it no more.
+        """The other lines of its frame, those first that bear most on the question: what answers a message,
+        or sums up an order, names it no more. The window's title stands with the source of them all.
         """
         lead, told = moment[0], {line.text for line in moment}
-        near = sorted(enumerate(self._lines[lead.entry.id]), key=lambda at: (abs(at[0] - lead.at), -at[0]))
-        lines = (replace(lead, at=at, text=line, weight=0.0) for at, line in near if line not in told)
-        return [
-            line
-            for line in lines
-            if len(_NAME.findall(line.text)) > 1 and not self._furniture.has(line.entry, line.at, line.text)
+        title = _tokens(title_of(lead.entry))
+        others = [
+            self.likely(line)
+            for line in self._weighed(lead.entry)
+            if line.text not in told and not _tokens(line.text) <= title
         ]
-
-    def last(self) -> Iterator[Line]:
-        """The lines of the last frame that has as much of the question as any, in its text or its title."""
-        carried = {entry.id: self._carried(entry) for entry in self._entries}
-        enough = NEARLY_ALL * max(carried.values())
-        latest = max(
-            (entry for entry in self._entries if carried[entry.id] >= enough),
-            key=lambda entry: entry.frame.captured_ms,
-        )
-        return self._weighed(latest)
-
-    def _carried(self, entry: Entry) -> float:
-        named_in = [self._named[text] for text in (title_of(entry), *self._lines[entry.id])]
-        return sum(
-            weight * max(found.get(word, 0.0) for found in named_in) for word, weight in self.weights.items()
-        )
+        others.sort(key=_by_weight, reverse=True)
+        if self._question.form is not Form.PERSON:
+            return others
+        # Who says it, or wrote it, stands above.
+        above = [e for e in others if e.at < lead.at and names_somebody(e.text, self._question.text)]
+        speakers = sorted(above, key=lambda line: -line.at)[:SPEAKERS]
+        return [*speakers, *(line for line in others if line not in speakers)]
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]
-        title, is_shown = self._named[title_of(entry)], self.was_shown(entry)
+        title = self._named[title_of(entry)]
         # Who a message is from is as much of it as what it says; a frame has its window's title beside it.
         part = 1.0 if entry.address else _TITLE
         around = {word: self._shares(word, lines, part * title.get(word, 0.0)) for word in self.weights}
         coverage = sum(self.weights[word] * max(shares, default=0.0) for word, shares in around.items())
-        for at, line in enumerate(lines):
-            if not entry.address and self._furniture.has(entry, at, line):
-                continue
+        shown = [
+            (at, line, _nearness(self._question.nearness, line))
+            for at, line in enumerate(lines)
+            if entry.address or not self._furniture.has(entry, at, line)
+        ]
+        of_frame = sum(nlargest(_NEAREST, (near for *_, near in shown))) / _NEAREST
+        for at, line, near in shown:
             words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
-            near = _nearness(self._question.nearness, line)
-            weight = words + _MEANING * near + _SHOWN * is_shown
+            weight = words + _MEANING * (near + of_frame)
             if weight > 0:
                 yield Line(entry, at, line, weight, coverage / self.total)
-
-    def was_shown(self, entry: Entry) -> bool:
-        """Whether a frame is one that the question before was answered by."""
-        return not entry.address and entry.frame.id in self._question.shown
 
     def _shares(self, word: str, lines: Sequence[str], in_title: float) -> list[float]:
         """How much of a word each line has, by itself, from lines around it and from the title."""
         own = [self._named[line].get(word, 0.0) for line in lines]
-        floor = max(in_title, _ON_FRAME * max(own, default=0.0))
         for order in (range(1, len(own)), range(len(own) - 2, -1, -1)):
             for at in order:
                 own[at] = max(own[at], _FADES * own[at - order.step])
-        return [max(share, floor) for share in own]
+        return [max(share, in_title) for share in own]
 
     def own(self, line: Line) -> float:
         """How much of the question (0..1) a line has by itself."""
         shares = self._named[line.text]
         return sum(self.weights.get(word, 0.0) * share for word, share in shares.items()) / self.total
 
-    def likelihood(self, line: Line) -> float:
-        """Lower for a line without the kind of thing asked for."""
+    def likely(self, line: Line) -> Line:
+        """With less weight where it has not the kind of thing asked for."""
         said = f"{line.entry.told} {line.text}".strip()
-        return 1.0 if fits(self._question.form, said, self._question.text) else _WRONG_KIND
+        if fits(self._question.form, said, self._question.text):
+            return line
+        return replace(line, weight=_WRONG_KIND * line.weight)
+
+
+def _shown_at(moment: Moment) -> int:
+    return moment[0].entry.frame.captured_ms
 
 
 def _by_weight(line: Line) -> tuple[float, int, int]:
@@ -351,15 +351,18 @@ def _by_weight(line: Line) -> tuple[float, int, int]:
     return line.weight, line.entry.frame.captured_ms, -line.at
 
 
-def _says_the_same(text: str, other: str) -> bool:
-    """Whether two lines have the same figures, and one nearly all words of the other.
+def _is_said_by(text: str, other: str) -> bool:
+    """Whether a line has the same figures as another one, and nearly all its words stand there, which may say
+    more: a heading is said by a sentence, and not the sentence by it.
 
-    A reading may put a sign before a line or lose one, so the lines need not be equal.
+    A reading may put a sign before a line or lose one, so words of a letter do not count.
     """
     if _DIGITS.findall(text) != _DIGITS.findall(other):
         return False
-    words, others = _tokens(text), _tokens(other)
-    return len(words & others) >= _SAME_WORD * max(1, min(len(words), len(others)))
+    words, others = (
+        {word for word in _tokens(each) if len(word) > 1 or HAN.match(word)} for each in (text, other)
+    )
+    return len(words & others) >= _SAME_WORD * max(1, len(words))
 
 
 @lru_cache(maxsize=8192)

@@ -30,6 +30,7 @@ DAY_MS = 86_400_000
 
 _SAYS = re.compile(r"[^\W_]{2}|\d|[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W_]+")
+_NAME = re.compile(r"[^\W\d_]{2,}|[\u3400-\u9fff]")
 _DIGITS = re.compile(r"\d+")
 _COUNT = re.compile(r"\(\d+\)")
 
@@ -42,7 +43,7 @@ class Furniture:
         places: defaultdict[tuple[str | None, str], set[tuple[str, str, int]]] = defaultdict(set)
         for entry in (*entries, *around):
             place = _app(entry), title_of(entry), entry.frame.captured_ms // DAY_MS
-            for form in {"", *map(without_figures, lines_of(entry.frame.text))}:
+            for form in {"", *map(_bare, lines_of(entry.frame.text))}:
                 places[None, form].add(place)
                 places[_app(entry), form].add(place)
         self._forms = {
@@ -57,7 +58,7 @@ class Furniture:
         """Whether a line is of the program and not of what it shows: a bar, icons, an address."""
         if (at < BARS and _is_bar(line)) or not _SAYS.search(line):
             return True
-        form = without_figures(line)
+        form = _bare(line)
         is_bar = any((of, form) in self._forms for of in (None, _app(entry)))
         return is_bar or _is_address(line, entry.frame.browser_url)
 
@@ -97,6 +98,13 @@ def without_figures(line: str) -> str:
     """
     form = _DIGITS.sub("0", normalize(line))
     return _WORD.sub(lambda word: "0" if cldr.is_day_or_month(word[0]) else word[0], form)
+
+
+@lru_cache(maxsize=65536)
+def _bare(line: str) -> str:
+    """The words of a line without figures: an icon read as a sign or a letter makes it no other line."""
+    form = without_figures(line)
+    return " ".join(_NAME.findall(form)) or form
 
 
 def _app(entry: Entry) -> str:

@@ -114,12 +114,6 @@ def of_app(activity: Sequence[Segment], words: Sequence[str], language: str) -> 
     return [each for each in activity if (each.app_name or "") in meant]
 
 
-def last(activity: Sequence[Segment]) -> list[Segment]:
-    """Those of the last visit."""
-    begin_ms = max((visit.start_ms for visit in blocks(activity)), default=0)
-    return [segment for segment in activity if segment.start_ms >= begin_ms]
-
-
 def blocks(activity: Iterable[Segment], break_ms: int = BREAK_MS) -> Iterator[Block]:
     """Segments that follow each other with no more than a break between them."""
     together: list[Segment] = []

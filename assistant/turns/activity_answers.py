@@ -12,7 +12,6 @@ from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN
 from assistant.language.questions import Form, asks_for_pages
 from assistant.retrieval import usage
-from assistant.retrieval.answer_lines import named
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.furniture import without_figures
 from assistant.retrieval.retrieval import Entry, Retrieval
@@ -33,9 +32,8 @@ MAX_WORDS = 12
 """A line of more words says no more than one of so many."""
 MAX_BLOCKS = 12
 MAX_WINDOWS = 4
-MAX_LINES = 3
-"""Of each window, where a summary is about one matter: what is said of it stands below its name."""
 MAX_VISITS = 8
+"""The latest ones are told by their times."""
 MAX_NAMES = 20
 _AWAY = ("locked", "asleep", "idle")
 _NO_APPS = {DESKTOP: "desktop", PRIVATE_WINDOW: "private_window", HIDDEN_WINDOW: "hidden_window"}
@@ -89,7 +87,7 @@ class ActivityAnswers:
             days=days,
             spans=", ".join(
                 f"{self._span(visit.start_ms, visit.end_ms)} ({duration(visit.duration_ms, language)})"
-                for visit in visits[:MAX_VISITS]
+                for visit in visits[-MAX_VISITS:]
             ),
         )
         return Item(sentence, is_point=False)
@@ -134,11 +132,9 @@ class ActivityAnswers:
 
     # -- what was done
 
-    def summary(self, about: Sequence[Entry] = (), words: Sequence[str] = ()) -> Iterator[Item]:
-        """Blocks of time: their windows, the one used longest first, and the line that stood most in each.
-        Of one matter only frames `about` it, and of a window the line with its `words` and those below it.
-        """
-        entries = about or self.retrieval.entries
+    def summary(self) -> Iterator[Item]:
+        """Blocks of time: their windows, the one used longest first, and the line that stood most in each."""
+        entries = self.retrieval.entries
         with self.turn.database.read() as connection:
             texts = own_texts(connection, [entry.frame.id for entry in entries])
         # The lines of each frame that stand in the window it goes by.
@@ -147,7 +143,7 @@ class ActivityAnswers:
         for block in self._blocks():
             inside = [e for e in entries if block.start_ms <= e.frame.captured_ms <= block.end_ms]
             if inside:
-                yield self._block(block, inside, own, lines, words if about else ())
+                yield self._block(block, inside, own, lines)
 
     def _block(
         self,
@@ -155,7 +151,6 @@ class ActivityAnswers:
         inside: Sequence[Entry],
         own: Mapping[str, Sequence[OwnLine]],
         lines: Counter[str],
-        words: Sequence[str],
     ) -> Item:
         """One that cites a frame for whatever it says: its beginning, its end and every window."""
         of_window: dict[tuple[str, str], list[Entry]] = {}
@@ -167,8 +162,8 @@ class ActivityAnswers:
         quotes = []
         for w in shown:
             where = imported or self.windows([w])
-            first, *more = _standing_out(of_window[w.app_name, w.window_name], own, lines, words)
-            quotes += [replace(first, where=where), *more]
+            quote = _standing_out(of_window[w.app_name, w.window_name], own, lines)
+            quotes.append(replace(quote, where=where))
         span = self._span(inside[0].frame.captured_ms, inside[-1].frame.captured_ms)
         ends = " ".join(f"[[{entry_id}]]" for entry_id in dict.fromkeys((inside[0].id, inside[-1].id)))
         return Item(f"**{span}** {ends}", tuple(quotes))
@@ -202,24 +197,20 @@ def _forms(lines: Iterable[OwnLine]) -> set[str]:
 
 
 def _standing_out(
-    entries: Sequence[Entry],
-    own: Mapping[str, Sequence[OwnLine]],
-    everywhere: Counter[str],
-    words: Sequence[str],
-) -> list[Quote]:
+    entries: Sequence[Entry], own: Mapping[str, Sequence[OwnLine]], everywhere: Counter[str]
+) -> Quote:
     """The line of a window's frames that says most: one of many words, surely read, that came or went while
-    it was shown, and that no other window has; "" where none says more than the window's title. Of what is
-    about some `words` the line that names most of them, and those below it.
+    it was shown, and that no other window has; "" where none says more than the window's title.
     """
     inside = Counter(form for entry in entries for form in _forms(own[entry.id]))
     shown = entries[0].frame
     of_title = set(tokenizer.words(shown.window_name or shown.app_name or ""))
 
-    def worth(line: OwnLine) -> tuple[int, bool, float]:
+    def worth(line: OwnLine) -> tuple[bool, float]:
         form = without_figures(line.text)
         length = min(len(form.split()) + len(HAN.findall(form)) / 2, MAX_WORDS)
         said = length * (2 - inside[form] / len(entries)) * (inside[form] / everywhere[form]) ** 2
-        return len(named(words, line.text)), line.confidence >= MIN_CONFIDENCE, said * line.confidence
+        return line.confidence >= MIN_CONFIDENCE, said * line.confidence
 
     quotes = [
         (entry.id, line)
@@ -228,8 +219,6 @@ def _standing_out(
         if not of_title.issuperset(tokenizer.words(line.text))
     ]
     if not quotes:
-        return [Quote(entries[0].id, "")]
-    best = max(quotes, key=lambda quote: worth(quote[1]))
-    at = quotes.index(best)
-    told = [quote for quote in quotes[at : at + (MAX_LINES if words else 1)] if quote[0] == best[0]]
-    return [Quote(entry_id, excerpt(line.text.strip(), limit=MAX_QUOTE_CHARS)) for entry_id, line in told]
+        return Quote(entries[0].id, "")
+    entry_id, line = max(quotes, key=lambda quote: worth(quote[1]))
+    return Quote(entry_id, excerpt(line.text.strip(), limit=MAX_QUOTE_CHARS))

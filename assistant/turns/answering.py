@@ -50,7 +50,7 @@ def look(turn: RunningTurn) -> Retrieval:
         meaning, embedder = WORDS_ONLY, services.embedder
         if embedder and plan.words:
             meaning = turn.wait_for(partial(embedder.asked, plan.searched_for, turn.stored.id))
-        also = plan.shown if plan.request.frame_id is None else {plan.request.frame_id}
+        also = () if plan.request.frame_id is None else (plan.request.frame_id,)
         spread = select_in if plan.mode == "evidence" else spread_in
         retrieval = retrieve(
             turn.database,
@@ -58,7 +58,7 @@ def look(turn: RunningTurn) -> Retrieval:
             (*plan.words, *_days_ahead(plan)),
             services.clock(),
             meaning=meaning,
-            also=tuple(also),
+            also=also,
             spread=spread,
         )
     if plan.request.without:

@@ -15,7 +15,7 @@ from assistant.core.strings import day, text
 from assistant.evidence import off_screen
 from assistant.language.questions import (
     Form,
-    asks_for_last,
+    asks_for_latest,
     sources_named,
     words_beside_sources,
 )
@@ -55,7 +55,7 @@ class Beside:
         plan, embedder, meaning = self.turn.plan, self.turn.services.embedder, WORDS_ONLY
         if embedder and self.words:
             meaning = embedder.asked(plan.searched_for, self.turn.stored.id)
-        is_last, ranges = asks_for_last(plan.message), plan.subject_ranges
+        is_last, ranges = asks_for_latest(plan.message), plan.subject_ranges
         asked = Asked(self.words, meaning, ranges, plan.now_ms, plan.zone, plan.language, is_last=is_last)
         kinds = [kind for kind, tool in TOOL_OF.items() if tool in self._tools]
         return other_sources.look(self.turn.database, kinds, asked)
@@ -143,7 +143,7 @@ class Beside:
         topic = plan.subject if entries and plan.subject_ranges else plan.searched_for
         lines = answer_lines.told_by(entries)
         synonyms = answer_lines.same_in_meaning(self.turn.services.embedder, self.words, lines)
-        return Question(topic, plan.form, self.words, {}, synonyms, asks_for_last(topic))
+        return Question(topic, plan.form, self.words, {}, synonyms)
 
     @cached_property
     def told(self) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
 """What is answered without a model: the form of the question decides, and every form answers from data.
 
-How long, how often and which apps are measured; a summary is blocks of time with their windows and what
-stood out; every other question gets the lines that answer it best, one per fact, or the cell of a table. What
-stands on no frame is said, with the nearest there is.
+How long, how often and which apps are measured; a summary of a time is blocks with their windows and what
+stood out, of a matter the moments that bear on it, in order; every other question gets the lines that answer
+it best, one per fact. What stands on no frame is
+said, with the nearest there is.
 """
 
 from __future__ import annotations
@@ -19,11 +20,10 @@ from assistant.language import questions
 from assistant.language.questions import Form, asked_words
 from assistant.language.values import DaysMeant
 from assistant.retrieval import answer_lines, other_sources, usage
-from assistant.retrieval.answer_lines import Answers, Moment, Question, Synonyms, told_by
+from assistant.retrieval.answer_lines import Answers, Moment, Synonyms, told_by
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.furniture import other_windows
 from assistant.retrieval.retrieval import Entry, Retrieval
-from assistant.retrieval.usage import Window
 from assistant.turns import scope as scopes
 from assistant.turns.activity_answers import ActivityAnswers
 from assistant.turns.answering import check, look, no_captures
@@ -40,12 +40,6 @@ from store.ocr.readings import Reading
 
 MAX_QUOTE_CHARS = 120
 MAX_PASSAGE_CHARS = 300
-MAX_TICKED = 24
-LEAST_NAMED = 1 / 3
-"""Of the words of a question, on the frame of a list that it is about: lists are seldom called by all."""
-HALF = 0.5
-"""Of as much of a matter as any frame has: others tell of a part of it."""
-_LISTING = (Form.FACT, Form.FIGURE, Form.YES_NO, Form.SUMMARY)
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
 
@@ -84,7 +78,7 @@ def _wider(narrow: PlainAnswer) -> PlainAnswer:
     words = tuple(dict.fromkeys((*plan.words, *asked_words(topic))))
     turn.plan = replace(plan, scope=outside, words=words, searched_for=topic)
     wider = PlainAnswer(turn, look(turn), narrow.beside, inside=narrow)
-    if wider.found.is_found:
+    if wider.found.is_found or (wider.found.has_words and not narrow.found.has_words):
         return wider
     turn.plan, turn.coverage, turn.evidence = before
     return narrow
@@ -114,7 +108,7 @@ class PlainAnswer:
         if questions.asks_for_absence(asked) or self.beside.nothing_then or self.beside.of_named():
             return False
         form, meant = self._meant()
-        return not (meant or form is Form.SUMMARY or form in _MEASURED or self._ticked(form))
+        return not (meant or form in _MEASURED or self._sums_up_time)
 
     def items(self) -> Iterator[Item]:
         """What answers, by the form of the question."""
@@ -137,10 +131,8 @@ class PlainAnswer:
             yield Item(text("imported", plan.language, "coverage", imported=imported), is_point=False)
         if meant:
             yield self.activity.total(form, meant)
-        elif listed := self._ticked(form):
-            yield listed
-        elif form is Form.SUMMARY or not plan.words:
-            yield from self._summary()
+        elif not plan.words or self._sums_up_time:
+            yield from self.activity.summary()
             yield from self.beside.then()
         elif plan.scope.ahead and not self.beside.words and (events := self.beside.then()):
             yield from events
@@ -148,17 +140,11 @@ class PlainAnswer:
         else:
             yield from self._lines(form)
 
-    def _summary(self) -> Iterator[Item]:
-        """What was done in the time that is named; without one, what there was of the matter that is."""
-        plan, about = self.plan, list[Entry]()
-        if plan.words and plan.scope.is_everything:
-            synonyms = self._synonyms(told_by(self.entries), {})
-            asked = Question(plan.searched_for, plan.form, plan.words, {}, synonyms)
-            about = answer_lines.about(asked, self.entries, least=0.0, share=HALF)
-            if not about:
-                yield from self._lines(plan.form)
-                return
-        yield from self.activity.summary(about, plan.words)
+    @property
+    def _sums_up_time(self) -> bool:
+        """Whether the words of a question about a time name no matter that was on the screen then."""
+        plan = self.plan
+        return plan.form is Form.SUMMARY and not plan.scope.is_everything and not self.found.has_words
 
     def _note_found(self, is_found: bool) -> None:
         """What stands beside the answer says of its words what the answer says itself."""
@@ -175,18 +161,15 @@ class PlainAnswer:
             of_each = [each for each in activity if each.app_name in compared] if compared else []
             if len({each.app_name for each in of_each}) > 1:
                 return Form.APPS, of_each
-        is_last = questions.asks_for_last(asked)
         kind = asked_words(asked, of_app=True) if form in (*_MEASURED, Form.MOMENT) else ()
         of_app = usage.of_app(activity, kind, asked_in(asked)) if kind else []
         if not all(answer_lines.named(kind, each.app_name or "") for each in of_app):  # by what they are
             is_several = form is Form.DURATION and len({each.app_name for each in of_app}) > 1
-            return Form.APPS if is_several else form, usage.last(of_app) if is_last else of_app
+            return Form.APPS if is_several else form, of_app
         if form is Form.APPS and questions.asks_for_pages(asked):
             return form, usage.meant(usage.pages(activity), words, {}, least=1.0)
         if form in _MEASURED:
             return form, usage.meant(activity, words, self._synonyms(usage.titles(activity), {}))
-        if form is Form.MOMENT and words and is_last:  # "when did I last use" an app
-            return form, usage.last(usage.meant(activity, words, {}, least=1.0))
         return form, of_app
 
     def _use_of_shown(self, form: Form) -> list[Item]:
@@ -250,8 +233,6 @@ class PlainAnswer:
             asked,
             nearness=nearness,
             synonyms=synonyms,
-            shown=plan.shown if plan.scope.follows else frozenset[int](),
-            leans=plan.leans,
             around=other_windows(self.turn.database, entries),
         )
         if plan.scope.ahead:
@@ -279,28 +260,6 @@ class PlainAnswer:
         told = plain(", ".join(_joined(missing or self.plan.words)))
         return text(name, self.plan.language, words=told, count=len(self.entries))
 
-    def _ticked(self, form: Form) -> Item | None:
-        """What is done, or what is left, of the list that has most of the question, as it was shown last.
-
-        None where no state is asked for, or another frame has more of the question.
-        """
-        plan, entries = self.plan, self.entries
-        is_done, words = questions.asks_for_state(plan.searched_for) or (True, ())
-        if form not in _LISTING or (is_done and not words):
-            return None
-        asked = Question(plan.searched_for, form, words, {})
-        for entry in reversed(answer_lines.about(asked, entries, LEAST_NAMED) if words else entries):
-            reading = self._reading(entry)
-            if reading and (items := layout.checked(reading)):
-                told = [item for is_ticked, item in items if is_ticked is is_done]
-                if is_done and plan.scope.phrase and not told:  # "get done yesterday" may be other things
-                    return None
-                head = text("ticked" if is_done else "not_ticked", plan.language, count=len(told))
-                cited = "" if told else f" [[{entry.id}]]"
-                quotes = tuple(Quote(entry.id, item) for item in told[:MAX_TICKED])
-                return Item(f"{self.activity.when(entry.frame.captured_ms)}, {head}{cited}", quotes)
-        return None
-
     def _moment(self, found: Moment) -> Item:
         """When, and the lines; where they stood is said by the source of each."""
         entry = found[0].entry
@@ -311,11 +270,7 @@ class PlainAnswer:
             found, reading = _in_one_window(found, reading)
         quoted = self._told(found, reading) if reading else [line.text for line in found]
         quotes = (Quote(entry.id, one) for one in dict.fromkeys(quoted))
-        head = self.activity.when(entry.frame.captured_ms)
-        if questions.asks_where(self.plan.message):  # it may be a place on the screen
-            window = Window(entry.frame.app_name or "", entry.frame.window_name or "", 0)
-            head += f", {self.activity.windows([window])}"
-        return Item(head, tuple(quotes))
+        return Item(self.activity.when(entry.frame.captured_ms), tuple(quotes))
 
     def _told(self, found: Moment, reading: Reading) -> Iterator[str]:
         """The rows and passages that the lines stand in; of a heading the list under it."""

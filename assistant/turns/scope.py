@@ -22,7 +22,6 @@ from assistant.core.strings import day, text
 from assistant.core.texts import Language, answer_language, asked_in, normalize
 from assistant.language import questions, time_phrases
 from assistant.language.questions import Form, asked_words, form_of
-from assistant.language.small_words import is_no_word
 from assistant.language.time_phrases import Calendar, Found, Refusal
 from assistant.retrieval import usage
 from assistant.turns import anchor_facts
@@ -37,8 +36,6 @@ from store.search import sample, spelling
 from store.search.filters import Filters
 from store.timeline import segments
 
-SHOWN = 1
-"""So many frames, those of the best lines, are what an answer was about."""
 MAX_LATER_MS = 60_000
 """A browser reads "today" a little before the question arrives: ends so near are the same."""
 
@@ -49,9 +46,8 @@ Span = tuple[int, int]
 class Understood:
     """What a message asks, and of what: `searched_for` is the message without its scope, `form` the kind of
     answer it asks for, and `words` what it is about, none for a summary. `subject` is what other sources than
-    frames are asked, of the times `subject_ranges`, which may be to come; none for any. `shown` are frames
-    that answered the question before it, which it `leans` on where it says so itself, or has no words of its
-    own.
+    frames are asked, of the times `subject_ranges`, which may be to come; none for any. It `leans` on the
+    question before it where it says so itself, or has no words of its own.
     """
 
     scope: Scope
@@ -61,7 +57,6 @@ class Understood:
     words: tuple[str, ...] = ()
     subject: str = ""
     subject_ranges: tuple[Span, ...] = ()
-    shown: frozenset[int] = frozenset()
     leans: bool = False
 
 
@@ -99,7 +94,6 @@ class Reader:
         """What is asked. Raises `TurnRefused`; `TimeRangeRequired` where no answer is certain."""
         ahead = self._settle_scope()
         self.form, self.words = form_of(self.topic, self.language), asked_words(self.topic, self.language)
-        spelled = self._respell()
         leans = not self.about and (
             questions.goes_on(self.topic, self.language) or questions.leans(self.topic, self.language)
         )
@@ -112,12 +106,6 @@ class Reader:
             self.scope, self.form, self.words = Scope("", *span), Form.SUMMARY, ()
         language, is_of_frame = answer_language(self.message), self.request.frame_id is not None
         said = told(self.scope, self.filters, self.zone, self.request.now_ms, language, is_of_frame)
-        for word, other in spelled.items():
-            said += text("joint", language, "scope")
-            said += text("respelled", language, "scope", word=word, other=other)
-        is_open = self.is_read and not (self.about or self.phrase) and self.filters == TurnFilters()
-        chat_id = self.request.chat_id if is_open else None
-        shown = () if chat_id is None else conversations.shown_last(self.database, chat_id, SHOWN)
         return Understood(
             scope=replace(self.scope, text=said),
             filters=self.filters,
@@ -126,7 +114,6 @@ class Reader:
             words=self.words,
             subject=self.subject,
             subject_ranges=self._subject_ranges(),
-            shown=frozenset(shown),
             leans=leans,
         )
 
@@ -211,18 +198,6 @@ class Reader:
         if self.request.mode != "evidence" and refusal.problem == "future":
             return Scope("", now_ms, now_ms, phrase=phrase)
         raise TimeRangeRequired(phrase, refusal.problem)
-
-    def _respell(self) -> dict[str, str]:
-        """Ask for the words that the screens have in place of those that they spell otherwise; not for a
-        program that may not see every frame: it would be told their words.
-        """
-        if not self.is_read or self.about or self.permits:
-            return {}
-        spelled = spelling.spelled_like(self.database, filter(is_no_word, self.words))
-        self.words = tuple(spelled.get(word, word) for word in self.words)
-        for word, other in spelled.items():
-            self.topic = self.subject = re.sub(re.escape(word), other, self.topic, flags=re.IGNORECASE)
-        return spelled
 
     def _may_lean(self) -> bool:
         """Whether a question may be about what the one before it was, though it does not say so: it needs no

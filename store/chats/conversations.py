@@ -284,18 +284,6 @@ def answered(database: Database, chat_id: int) -> list[tuple[str, int, int, dict
     return [(question, start_ms, end_ms, json.loads(scope)) for question, start_ms, end_ms, scope in found]
 
 
-def shown_last(database: Database, chat_id: int, most: int) -> list[int]:
-    """The frames that the last answer of a chat names first, at most so many."""
-    sql = """
-        select e.frame_id from evidence e
-        where e.frame_id is not null and e.n <= :most and e.turn_id = (
-            select id from turns where conversation_id = :chat and status = 'done' order by n desc limit 1
-        )
-        order by e.n
-        """
-    return database.column(sql, {"chat": chat_id, "most": most})
-
-
 # -- forgetting (inside `database.write()`) -----------------------------------------------
 
 

@@ -225,17 +225,7 @@ def _right(line: Line) -> int:
 
 # ---- lists
 
-_MARK = re.compile(r"(?P<empty>☐|\[ ?\])|(?P<ticked>[☑☒✓✔]|\[[xX✓]\])|[•▪◦*–-]\s|\d{1,2}[.)]\s")
-
-
-def checked(reading: Reading) -> list[tuple[bool, str]]:
-    """(whether it is ticked, the text) of each item that has a check box."""
-    found = ((_MARK.match(run[0].text), run) for run in passages(reading.lines))
-    return [
-        (bool(mark["ticked"]), joined(run))
-        for mark, run in found
-        if mark and (mark["empty"] or mark["ticked"])
-    ]
+_MARK = re.compile(r"[☐☑☒✓✔]|\[[ xX✓]?\]|[•▪◦*–-]\s|\d{1,2}[.)]\s")
 
 
 def marked_under(reading: Reading, heading: Line) -> list[str]:

@@ -22,7 +22,6 @@ from store.search import fuzzy, query
 MAX_SPELLINGS = 3
 _MAX_UNKNOWN = 3
 _MIN_LETTERS = 3
-_MIN_SPELLED = 5  # shorter words of a question are near to many
 _MAX_LETTERS = 16
 _TWO_SLIPS_LETTERS = 6
 _MAX_LOOKS = 2_000  # at 0.05 ms each, five times that in an index of ten million frames
@@ -55,19 +54,6 @@ def known(database: Database, words: Iterable[str]) -> list[str]:
     """Those of the words that some frame holds."""
     with database.read() as connection:
         return [word for word in words if fuzzy.is_known(connection, word.replace('"', " "))]
-
-
-def spelled_like(database: Database, words: Iterable[str]) -> dict[str, str]:
-    """Of each word that no frame holds the one a slip away that most do; both begin with the same letter."""
-    found: dict[str, str] = {}
-    likely = [word for word in words if word.isalpha() and _MIN_SPELLED <= len(word) <= _MAX_LETTERS]
-    with database.read() as connection:
-        unknown = [word for word in likely if not fuzzy.is_known(connection, word, is_prefix=True)]
-        for word in unknown[:_MAX_UNKNOWN]:
-            near = [each for each in _Vocabulary(connection).near(word, 1) if each[0] == word[0]]
-            if near:
-                found[word] = max(near, key=lambda each: (_frequency(connection, each), each))
-    return found
 
 
 def _unknown(

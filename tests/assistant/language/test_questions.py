@@ -7,8 +7,8 @@ from assistant.language.questions import (
     Form,
     asked_words,
     asks_for_latest,
-    asks_where,
     form_of,
+    goes_on,
     leans,
     says_change,
     without_settling,
@@ -168,12 +168,6 @@ def test_how_things_are_now_or_were_in_the_end_is_asked(question: str, is_latest
     assert asks_for_latest(question) is is_latest
 
 
-def test_where_asks_for_a_place() -> None:
-    questions = ("Where is it?", "Wo ist es?", "C'est où ?", "在哪里？", "어디야?", "どこですか")
-    assert all(map(asks_where, questions))
-    assert not asks_where("When is it?")
-
-
 @for_each(
     ("question", "about"),
     [
@@ -191,3 +185,21 @@ def test_what_was_settled_is_asked_of_something(question: str, about: str) -> No
 @for_each("question", ["What did we decide?", "Where are the bees?", "Wo sind die Bienen?", ""])
 def test_a_question_for_nothing_else_keeps_its_words(question: str) -> None:
     assert without_settling(question) == question
+
+
+@for_each(
+    ("question", "words"),
+    [
+        ("What did I do for the harbour crane?", ("harbour", "crane")),
+        ("bring me up to date on the crane", ("crane",)),
+        ("Was habe ich gestern für den Kran erledigt?", ("gestern", "kran")),
+        ("¿Qué pasó con la grúa?", ("grúa",)),
+    ],
+)
+def test_what_was_done_or_happened_is_asked_of_a_matter(question: str, words: tuple[str, ...]) -> None:
+    assert form_of(question) is Form.SUMMARY
+    assert asked_words(question) == words
+
+
+def test_what_happened_then_goes_on() -> None:
+    assert goes_on("what happened then?", "en")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assistant.language.questions import Form, asked_words, asks_for_last, form_of
+from assistant.language.questions import Form, asked_words, form_of
 from assistant.retrieval import usage
 from assistant.retrieval.answer_lines import Answers, Question, answering, fits, named, terms
 from assistant.retrieval.retrieval import Entry
@@ -19,9 +19,7 @@ def screen(name: str, title: str, text: str, captured_ms: int = 0) -> Entry:
 
 def answers(question: str, *screens: Entry, nearness: dict[str, float] | None = None) -> Answers:
     form, words = form_of(question), asked_words(question)
-    is_last = asks_for_last(question)
-    asked = Question(question, form, words, nearness or {}, asks_for_last=is_last)
-    return answering(asked, list(screens))
+    return answering(Question(question, form, words, nearness or {}), list(screens))
 
 
 def best(question: str, *lines: str, title: str = "main.py") -> list[str]:
@@ -47,16 +45,6 @@ def test_a_line_with_the_kind_of_thing_asked_for_fits(form: Form, better: str, w
 
 def test_a_figure_of_the_question_answers_nothing() -> None:
     assert not fits(Form.FIGURE, "all about room 7", "How many chairs are in room 7?")
-
-
-def test_the_last_time_is_of_the_last_frame_that_has_the_words() -> None:
-    screens = (
-        screen("e1", "Mail", "Send the harbour budget by Thursday 17:00", 1),
-        screen("e2", "harbour budget.ods", "Cells", 2),
-        screen("e3", "Mail", "a boat in the harbour", 3),
-    )
-    assert answers("When is the harbour budget due?", *screens).moments[0][0].entry.id == "e1"
-    assert answers("When did I last look at the harbour budget?", *screens).moments[0][0].entry.id == "e2"
 
 
 def test_the_menus_of_a_window_are_no_answer() -> None:
@@ -228,19 +216,50 @@ def test_the_head_of_a_compound_alone_is_not_what_it_is_part_of() -> None:
     assert named(["termin"], "Ihr Augenarzttermin")["termin"] >= 0.7
 
 
-def test_a_question_that_leans_is_answered_by_the_frame_shown_before() -> None:
-    screens = (
-        replace(one, frame=replace(one.frame, id=n))
-        for n, one in enumerate((screen("e1", "a", "by sea, in May"), screen("e2", "b", "by air, in June")))
-    )
-    asked = Question("How?", Form.FACT, ("shipped",), {})
-    leaning = replace(asked, shown=frozenset((1,)), leans=True)
-    entries = list(screens)
-    assert not answering(asked, entries).is_found
-    assert answering(leaning, entries).moments[0][0].text == "by air, in June"
-
-
 def test_a_line_that_answers_by_itself_is_told_alone() -> None:
     lines = "Customer: the opera", "The dragon head is due on 12 December", "Price agreed: 2,450 EUR"
     assert best("When is the dragon head due?", *lines) == [lines[1]]
     assert lines[2] in best("What about the dragon head?", *lines)
+
+
+def test_what_there_was_of_a_matter_is_told_in_order_of_time_with_what_has_a_part_of_it() -> None:
+    screens = (
+        screen("e1", "Mail", "the harbour crane is broken\ncall the smith", 1),
+        screen("e2", "News", "rain in the hills", 2),
+        screen("e3", "Chat", "Ada: the crane gets a new cable on Monday", 3),
+    )
+    moments = answers("What happened with the harbour crane?", *screens).moments
+    assert [moment[0].entry.id for moment in moments] == ["e1", "e3"]
+
+
+def test_of_the_lines_of_a_frame_those_are_told_that_bear_on_the_question() -> None:
+    lines = ["The crane is broken.", *(f"row {n} of a list" for n in range(9)), "We need it for the barge."]
+    near = {"we need it for the barge.": 0.5}
+    shown = screen("e1", "Crane", "\n".join(lines))
+    told = [line.text for line in answers("Why is the crane needed?", shown, nearness=near).moments[0]]
+    assert "We need it for the barge." in told
+
+
+def test_the_title_of_the_window_is_told_by_the_source_alone() -> None:
+    lines = "Boat - Mail", "from Ada", "to Ben", "on Monday", "Price agreed: 40 EUR"
+    told = best("Which price was agreed for the sail?", *lines, title="Boat - Mail")
+    assert told[0] == "Price agreed: 40 EUR"
+    assert lines[0] not in told
+
+
+def test_a_heading_says_not_what_a_sentence_with_its_words_says() -> None:
+    screens = (
+        screen("e1", "Mail", "The harbour budget has no room for a second crane", 1),
+        screen("e2", "Writer", "Harbour budget", 2),
+    )
+    moments = answers("Has the harbour budget room?", *screens).moments
+    assert moments[0][0].text == "The harbour budget has no room for a second crane"
+
+
+def test_who_says_it_is_told_with_it_where_a_person_is_asked_for() -> None:
+    sender, between = "From Lotte Vang <lotte@pier.example>", [f"on day {n}" for n in range(6)]
+    told = best(
+        "Who says that the crane has no room?", sender, *between, "The crane has no room", "It is small"
+    )
+    assert told[0] == "The crane has no room"
+    assert sender in told

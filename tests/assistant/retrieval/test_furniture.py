@@ -31,7 +31,7 @@ def test_the_list_of_chats_is_known_by_the_other_chats(database: Database, data_
     said = "Ada: the harbour team meets on the 20th"
     show(database, data_dir, 0, "Volunteers", "10:02", BAR, "Ben: who has the key?")
     asked = entry(database, show(database, data_dir, 2, "Harbour team", "10:04", BAR, said))
-    show(database, data_dir, 4, "Ada Moreno", "10:06", BAR, "Ada: thank you")
+    show(database, data_dir, 4, "Ada Moreno", "10:06", f"= {BAR} v", "Ada: thank you")
     show(database, data_dir, 6, "Harbour team", "10:08", "settings", app="Other")
 
     around = other_windows(database, [asked])
