@@ -151,7 +151,7 @@ def _probe(ink: Grey, words: Sequence[OcrWord]) -> Grey:
 
     def unsure_from(left: int) -> float:
         parts = [(w, min(left + reach, w.box.right) - max(left, w.box.x)) for w in unsure]
-        return sum((1 - word.confidence) * max(0, part) for word, part in parts)
+        return float(sum((1 - word.confidence) * max(0, part) for word, part in parts))
 
     left = max((at for word in unsure for at in (word.box.x, word.box.right - reach)), key=unsure_from)
     right = min(left + reach, max(word.box.right for word in unsure))
