@@ -52,7 +52,7 @@ _ALONE, _SURE_ALONE = 2, 0.65  # heights of a row of one or two letters; of 515 
 _BULLET, _FILLED = 0.5, 0.6  # heights of a row, and the part of its box that is ink (a disc: 0.79)
 _DESCENDERS = frozenset("gjpqyQJ")  # and what reaches below the line in some fonts
 _PROBE = 4  # heights of a row that tell its script
-_NONSENSE = 0.5  # so unsure of a row is a model of all of another script
+_NONSENSE = 0.5  # confidence of a row of another script
 _BORDER, _RAW_BORDER = 4, 2  # pixels of white that Tesseract wants around a line
 _SQUARE = ("Hani", "Kore")  # scripts whose characters all fill the row
 
@@ -128,8 +128,8 @@ def _unsure_rows(
     While somebody types into a row, that part often stays the same.
     """
     unsure = [number for number, ink in enumerate(inks) if _is_unsure(found[number], ink)]
-    parts = {n: _probe(inks[n], found[n]) for n in unsure if confidence(found[n]) >= _NONSENSE}
-    parts = {number: part for number, part in parts.items() if 2 * part.shape[1] < inks[number].shape[1]}
+    parts = {number: _probe(inks[number], found[number]) for number in unsure}
+    parts = {n: part for n, part in parts.items() if _pays(found[n], part.shape[1] / inks[n].shape[1])}
     read = known.once(list(parts.values()), language, lambda new: _recognised(new, language, recognise))
     probed = dict(zip(parts, read, strict=True))
     return [number for number in unsure if number not in probed or shows_other_script(probed[number])]
@@ -138,6 +138,13 @@ def _unsure_rows(
 def _is_unsure(words: Sequence[OcrWord], ink: Grey) -> bool:
     unsure_width = sum(word.box.w for word in words if word.confidence < UNSURE)
     return confidence(words) < UNSURE or unsure_width > _UNSURE_RUN * len(ink)
+
+
+def _pays(words: Sequence[OcrWord], share: float) -> bool:
+    """Whether a part that is `share` of a row is read first. What is read as nonsense is mostly of another
+    script, and now and then letters that are half covered.
+    """
+    return share < (1 / 4 if confidence(words) < _NONSENSE else 1 / 2)
 
 
 def _probe(ink: Grey, words: Sequence[OcrWord]) -> Grey:

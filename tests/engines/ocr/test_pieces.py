@@ -27,7 +27,7 @@ def row(line: Iterable[Word], *, indent: int = 0, space: int = 6, below: int = 0
     for word in line:
         columns += [np.repeat([high, 0], 2) for high in word] + [np.zeros(space - 2, int)]
     high = np.concatenate(columns)
-    y = np.arange(16 + below)[:, None]
+    y = np.arange(18 + below)[:, None]
     grey = np.where((y >= 14 - high) & (y < 14), 0, 255).astype(np.uint8)
     grey[14 : 14 + below, 3:5] = 0
     return Row(Box(100, 50, grey.shape[1], len(grey)), grey, None)
@@ -75,6 +75,23 @@ def test_what_changes_in_a_row_changes_the_pieces_near_it(after: Row, unlike: in
 )  # fmt: skip
 def test_what_is_short_or_shows_no_blanks_is_one_piece(whole: Row) -> None:
     assert whole.pieces() == [whole]
+
+
+@for_each("place", [slice(30, 50), slice(80, 90)])
+def test_a_piece_is_as_high_as_its_row(place: slice) -> None:
+    """Small letters alone would be taken for capitals."""
+    line = words(90)
+    line[place] = [[min(high, 7) for high in word] for word in line[place]]
+    of = row(line)
+    assert len(of.pieces()) > 3
+    assert all(piece.box.y - of.box.y <= 2 for piece in of.pieces())
+    assert sum(int((piece.grey == 0).sum()) for piece in of.pieces()) == int((of.grey == 0).sum())
+
+
+def test_a_row_that_shows_shades_alone_is_one_piece() -> None:
+    grey = np.tile(np.repeat([255, 200], 4).astype(np.uint8), (20, 60))
+    shaded = Row(Box(0, 0, grey.shape[1], 20), grey, None)
+    assert shaded.pieces() == [shaded]
 
 
 def test_what_is_hidden_in_a_row_is_no_ink_of_its_pieces() -> None:
