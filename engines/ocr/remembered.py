@@ -39,18 +39,14 @@ class Remembered:
     def read(self, rows: Sequence[Row], read: Read) -> list[list[OcrWord]]:
         """Words of each row. The pieces of them that are not known `read` reads, in one go."""
         keys = [row.key for row in rows]
-        pieces = {
-            key: [(piece.key, piece) for piece in row.pieces()]
-            for key, row in zip(keys, rows, strict=True)
-            if key not in self._rows
-        }
+        unknown = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._rows}
+        pieces = {key: [(piece.key, piece) for piece in row.pieces()] for key, row in unknown.items()}
         new = {key: piece for of_row in pieces.values() for key, piece in of_row if key not in self._rows}
         self._rows |= {key: [] for key, piece in new.items() if not has_strokes(piece.grey, piece.shown)}
         new = {key: piece for key, piece in new.items() if key not in self._rows}
         self._rows |= zip(new, read([piece.ink() for piece in new.values()]), strict=True)
-        for key, row in zip(keys, rows, strict=True):
-            if key in pieces:
-                self._rows[key] = self._joined(row, pieces[key])
+        for key, row in unknown.items():
+            self._rows[key] = self._joined(row, pieces[key])
         for key in keys:
             self._rows.move_to_end(key)
         result = [self._rows[key] for key in keys]
