@@ -13,11 +13,12 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
+import numpy as np
 import tesserocr
 from PIL import Image
 
 from bench.report import Report, rss_mb
-from engines.ocr.ink import normalise
+from engines.ocr.ink import ink_of
 from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
 from engines.ocr.tesseract import folder_with, usual_folders
 from tests.golden.truth import Found, all_golden, compare, golden
@@ -53,8 +54,8 @@ def _recall(report: Report, engine: OcrEngine) -> None:
         report.row("  precision", f"{total.precision:.4f}")
         cost = f"{spent[group] / count * 1000:.0f} ms CPU"
         report.row("  a frame", cost, limit=f"raw OCR call {raw[group] / count * 1000:.0f} ms")
-    image = golden("docs_dark13").image()
-    report.row("normalising a frame", f"{_timed(lambda: normalise(image))[1] * 1000:.0f} ms CPU")
+    grey = np.asarray(golden("docs_dark13").image().convert("L"))
+    report.row("ink of a frame", f"{_timed(lambda: ink_of(grey))[1] * 1000:.0f} ms CPU")
 
 
 class _BareTesseract:

@@ -51,8 +51,11 @@ def _background(grey: Grey, longest: int) -> Grey:
     median alone would be wrong at the edges of buttons, bubbles and windows, where most of what it
     sees belongs to the other side (the idea of Kuwahara's filter, 1976).
     """
+    around = _flat_above_and_below(grey, longest)
+    if around[0, 0] >= 0 and (around == around[0, 0]).all():
+        return np.full_like(grey, around[0, 0])  # one colour goes all around it: most rows are so
     points = grey[::_STEP, ::_STEP]
-    flats = _flat_colour(grey), _flat_above_and_below(grey, longest)
+    flats = _flat_colour(grey), around
     chosen, by_flat = np.zeros_like(points), np.full(points.shape, len(flats), np.uint8)
     least = np.full_like(points, 255)
     tried = set()

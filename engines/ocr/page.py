@@ -1,13 +1,17 @@
 """Reads a picture row by row with Tesseract's models: prepares rows, chooses the script, draws the boxes.
 
-A line is read from its own pixels and from nothing else: the picture is cut into rows (`rows`), each is made
-dark ink on white by itself, twice the size, and Tesseract gets it as a single line. So it is read alike
-whatever stands around it, and a row that was read lately is known by its pixels wherever it stands now.
+A line is read from its own pixels and from nothing else: the picture is cut into rows (`rows`) and long rows
+into pieces (`pieces`), each is made dark ink on white by itself, twice the size, and Tesseract gets it as a
+single line. So it is read alike whatever stands around it, and what was read lately is known by its pixels
+wherever it stands now.
 Sparse text (psm 11) is left for pictures, in which text may stand anywhere.
 
 Each other script is read in a pass of its own (`scripts`): the Latin pass alone reads Chinese as nonsense of
 very low confidence, which tells exactly which rows to read again. Square characters are read as a raw line
-(psm 13): Tesseract's search for their base line cuts some.
+(psm 13): Tesseract's search for their base line cuts some. Latin is not: of 4,086 words of foreign pages
+96.6 % are read right as a line and 95.6 % as a raw one, in 11 % less time. Four fifths of the time are the
+network's, by the width of the line at the height of 36 pixels that it has there: a smaller scale saves but
+the layout before it, and a narrower line loses words.
 """
 
 from __future__ import annotations
@@ -24,8 +28,9 @@ from PIL import Image
 from engines.ocr import check_boxes
 from engines.ocr.ink import Grey
 from engines.ocr.pictures import Ink
+from engines.ocr.pieces import AROUND, INK, Row
 from engines.ocr.protocol import Box, OcrError, OcrLine, OcrWord, in_reading_order, line_of, lines_of
-from engines.ocr.remembered import INK, UNSURE, Remembered, Row
+from engines.ocr.remembered import UNSURE, Remembered
 from engines.ocr.rows import PICTURE, Block, blocks_of, rows_of, strokes
 from engines.ocr.scripts import (
     confidence,
@@ -42,12 +47,12 @@ PSM_SPARSE_TEXT, PSM_LINE, PSM_RAW_LINE = 11, 7, 13
 _SCALE = 2.0
 _LARGEST_PAGE = 16_000_000  # pixels: a 4K screen is enlarged less, it has larger letters or none to spare
 _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
-_UNSURE_RUN = 1.0  # heights of a row: a few letters that may be of another script
+_UNSURE_RUN = 0.5  # heights of a row: a few letters that may be of another script
 _ALONE, _SURE_ALONE = 2, 0.65  # heights of a row of one or two letters; of 515 such cells 2 are less sure
 _BULLET, _FILLED = 0.5, 0.6  # heights of a row, and the part of its box that is ink (a disc: 0.79)
 _DESCENDERS = frozenset("gjpqyQJ")  # and what reaches below the line in some fonts
-_PROBE = 8  # heights of a row that tell its script
-_AROUND = (3, 2)  # pixels beside, above and below a row that belong to its strokes
+_PROBE = 4  # heights of a row that tell its script
+_NONSENSE = 0.5  # confidence of a row of another script
 _BORDER, _RAW_BORDER = 4, 2  # pixels of white that Tesseract wants around a line
 _SQUARE = ("Hani", "Kore")  # scripts whose characters all fill the row
 
@@ -80,8 +85,8 @@ def read_page(
 def _rows(block: Block, walls: Ink, grey: Grey, shown: Ink | None, known: Remembered) -> Iterator[Row]:
     of_block = block.shown
     for box in rows_of(block, walls, known.bands):
-        x, y = max(0, box.x - _AROUND[0]), max(0, box.y - _AROUND[1])
-        w, h = min(grey.shape[1], box.right + _AROUND[0]) - x, min(grey.shape[0], box.bottom + _AROUND[1]) - y
+        x, y = max(0, box.x - AROUND[0]), max(0, box.y - AROUND[1])
+        w, h = min(grey.shape[1], box.right + AROUND[0]) - x, min(grey.shape[0], box.bottom + AROUND[1]) - y
         part, left, top = (slice(y, y + h), slice(x, x + w)), x - block.box.x, y - block.box.y
         own = of_block[top : top + h, left : left + w]
         if shown is not None:
@@ -124,7 +129,7 @@ def _unsure_rows(
     """
     unsure = [number for number, ink in enumerate(inks) if _is_unsure(found[number], ink)]
     parts = {number: _probe(inks[number], found[number]) for number in unsure}
-    parts = {number: part for number, part in parts.items() if 2 * part.shape[1] < inks[number].shape[1]}
+    parts = {n: part for n, part in parts.items() if _pays(found[n], part.shape[1] / inks[n].shape[1])}
     read = known.once(list(parts.values()), language, lambda new: _recognised(new, language, recognise))
     probed = dict(zip(parts, read, strict=True))
     return [number for number in unsure if number not in probed or shows_other_script(probed[number])]
@@ -135,18 +140,29 @@ def _is_unsure(words: Sequence[OcrWord], ink: Grey) -> bool:
     return confidence(words) < UNSURE or unsure_width > _UNSURE_RUN * len(ink)
 
 
+def _pays(words: Sequence[OcrWord], share: float) -> bool:
+    """Whether a part that is `share` of a row is read first. What is read as nonsense is mostly of another
+    script, and now and then letters that are half covered.
+    """
+    return share < (1 / 4 if confidence(words) < _NONSENSE else 1 / 2)
+
+
 def _probe(ink: Grey, words: Sequence[OcrWord]) -> Grey:
-    """The part of a row that tells its script: around what is unsure, of a long part its least sure word."""
+    """The part of a row that tells its script: where most is unsure."""
     height, width = ink.shape
-    within = [word.box for word in words if word.confidence < UNSURE]
-    left, right = (min(box.x for box in within), max(box.right for box in within)) if within else (0, width)
-    if right - left > 2 * _PROBE * height:
-        worst = min(words, key=lambda word: word.confidence).box if words else Box(0, 0, width, height)
-        left = min(max(0, worst.x + worst.w // 2 - _PROBE * height // 2), width - _PROBE * height)
-        right = left + _PROBE * height
-        if within := [word.box for word in words if left <= word.box.x + word.box.w // 2 < right]:
-            left, right = min(box.x for box in within), max(box.right for box in within)
-    return ink[:, max(0, left - _AROUND[0]) : right + _AROUND[0]]
+    unsure = [word for word in words if word.confidence < UNSURE] or [
+        OcrWord("", Box(0, 0, width, height), 0)
+    ]
+
+    reach = _PROBE * height
+
+    def unsure_from(left: int) -> float:
+        parts = [(w, min(left + reach, w.box.right) - max(left, w.box.x)) for w in unsure]
+        return float(sum((1 - word.confidence) * max(0, part) for word, part in parts))
+
+    left = max((at for word in unsure for at in (word.box.x, word.box.right - reach)), key=unsure_from)
+    right = min(left + reach, max(word.box.right for word in unsure))
+    return ink[:, max(0, left - AROUND[0]) : right + AROUND[0]]
 
 
 def _recognised(inks: Sequence[Grey], language: str, recognise: Recognise) -> list[list[OcrWord]]:

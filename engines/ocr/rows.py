@@ -40,6 +40,7 @@ _CORNER = 32  # pixels from its ink to its sides, which may be walls
 _RIM = 0.25  # of its height: wider ones may be an icon or a letter
 _CELL_GAP = 1.5  # row heights; wider spaces separate cells, columns and windows
 _NARROWEST = 3  # pixels; letters are wider
+_LINE, _WITHIN_LINES = 0.75, (0.35, 0.7)  # heights of a row of cells: of its lines at least, and of its text
 _TALLER = 1.3  # than other rows: no two of them are one
 _HIGHEST = 4  # usual rows: a heading; what is higher is a picture
 _REACH = _CELL_GAP * ALIKE  # of its heights: what is farther is never of the same row
@@ -205,7 +206,7 @@ def _rows(ink: Ink, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box]:
     if not parts:
         return []
     usual = median(box.h for box in parts for _ in range(1 + box.w // 16))  # a long row counts more
-    rows = _joined_beside(_joined_stacked(sorted(parts, key=_from_the_top), usual), walls)
+    rows = _joined_beside(_joined_stacked(sorted(parts, key=_from_the_top), usual), ink, walls)
     return [row for row in rows if row.h >= LOWEST and row.w >= _NARROWEST]
 
 
@@ -232,16 +233,18 @@ def _pieces(ink: Ink, walls: Ink, sides: Ink, band: Box, known: dict[bytes, list
     key = digest.digest()
     if key not in known:
         inside = ink[part].copy()
-        alone = []
+        alone: list[Box] = []
         for picture, is_icon in pictures(inside | sides[part]):
             own = inside[:, picture.x : picture.right]
             if not is_icon and own.any():
-                alone.append(inked(inside, Box(0, 0, band.w, band.h), picture.x, picture.right))
+                whole = Box(0, 0, band.w, band.h)
+                alone += _cells(inside, inked(inside, whole, picture.x, picture.right))
             own[:] = False
         rows = (
             row
             for box in _Parts(inside, _GAP, walls[part]).boxes()
-            for piece in _without_rims(inside, box)
+            for cell in _cells(inside, box)
+            for piece in _without_rims(inside, cell)
             for row in _told_apart(inside, piece)
         )
         known[key] = [*alone, *rows]
@@ -250,6 +253,26 @@ def _pieces(ink: Ink, walls: Ink, sides: Ink, band: Box, known: dict[bytes, list
 
 def _from_the_top(box: Box) -> tuple[int, int]:
     return box.y, box.x
+
+
+def _cells(ink: Ink, part: Box) -> Iterator[Box]:
+    """What stands between the upright lines of a table that are lower than walls. They are higher than all
+    text between them, above and below, and no letter is so beside all others: what stands in the middle of
+    the stems of "I - H" is lower than text.
+    """
+    own = ink[part.y : part.bottom, part.x : part.right]
+    is_line = own.mean(0) >= _LINE
+    rows = np.flatnonzero(own[:, ~is_line].any(1)).tolist() or [0]
+    least, most = _WITHIN_LINES
+    is_inside = min(rows[0], part.h - 1 - rows[-1]) >= OVER
+    if not is_inside or not least <= (rows[-1] + 1 - rows[0]) / part.h <= most:
+        yield part
+        return
+    edges = np.flatnonzero(np.diff(np.pad(~is_line, 1).astype(np.int8))).tolist()
+    for left, right in zip(edges[::2], edges[1::2], strict=True):
+        columns = np.flatnonzero(own[:, left:right].any(0)).tolist()
+        if columns:
+            yield inked(ink, part, part.x + left + columns[0], part.x + left + columns[-1] + 1)
 
 
 def _without_rims(ink: Ink, part: Box) -> list[Box]:
@@ -354,8 +377,8 @@ def _are_one(row: Box, part: Box, usual: float) -> bool:
     return low * 3 < high <= _HIGHEST * usual and together <= _TALLER * high
 
 
-def _joined_beside(rows: list[Box], walls: Ink) -> list[Box]:
-    """What stands on one line with no more than the usual gap and no wall between."""
+def _joined_beside(rows: list[Box], ink: Ink, walls: Ink) -> list[Box]:
+    """What stands on one line with no more than the usual gap and no wall or line between."""
     done: list[Box] = []
     joined: dict[int, list[Box]] = defaultdict(list)
     for row in sorted(rows, key=lambda box: (box.x, box.y)):
@@ -365,7 +388,9 @@ def _joined_beside(rows: list[Box], walls: Ink) -> list[Box]:
             if out_of_reach:  # of this row and of all behind it
                 done += out_of_reach
                 joined[near] = [box for box in joined[near] if box.right + _REACH * box.h >= row.x]
-            number = next((n for n, box in enumerate(joined[near]) if _are_beside(box, row, walls)), None)
+            number = next(
+                (n for n, box in enumerate(joined[near]) if _are_beside(box, row, ink, walls)), None
+            )
             if number is not None:
                 joined[near][number] = around([joined[near][number], row])
                 break
@@ -374,13 +399,14 @@ def _joined_beside(rows: list[Box], walls: Ink) -> list[Box]:
     return sorted(chain(done, *joined.values()), key=_from_the_top)
 
 
-def _are_beside(left: Box, right: Box, walls: Ink) -> bool:
+def _are_beside(left: Box, right: Box, ink: Ink, walls: Ink) -> bool:
     high, low = max(left.h, right.h), min(left.h, right.h)
     top, bottom = max(left.y, right.y), min(left.bottom, right.bottom)
     if high > min(PICTURE, ALIKE * low) or 2 * (bottom - top) <= low:
         return False
     gap = right.x - left.right
-    return -high <= gap <= _CELL_GAP * high and not walls[top:bottom, left.right : right.x].any()
+    between = slice(top, bottom), slice(left.right, right.x)
+    return -high <= gap <= _CELL_GAP * high and not (walls[between].any() or ink[between].all(0).any())
 
 
 class _Parts:

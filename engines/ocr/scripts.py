@@ -56,7 +56,7 @@ def surest(first: Sequence[OcrWord], second: Sequence[OcrWord]) -> list[OcrWord]
     place = {id(word): number for words in (first, second) for number, word in enumerate(words)}
     for run in runs:
         run.sort(key=lambda word: place[id(word)])  # each model knows which way its script runs
-    return [word for run in (reversed(runs) if _runs_left(runs) else runs) for word in run]
+    return in_order(runs)
 
 
 def _side_by_side(
@@ -84,10 +84,11 @@ def _weight(words: Sequence[OcrWord]) -> float:
     return sum(word.confidence * word.box.w for word in words if word.confidence >= _SURE_ENOUGH)
 
 
-def _runs_left(runs: Iterable[Iterable[OcrWord]]) -> bool:
-    """Whether most letters are written from right to left."""
+def in_order(runs: Sequence[Sequence[OcrWord]]) -> list[OcrWord]:
+    """Words of runs that stand side by side, from the right where most letters are written so."""
     letters = [unicodedata.bidirectional(c) for run in runs for word in run for c in word.text if c.isalpha()]
-    return sum(kind in ("R", "AL") for kind in letters) * 2 > len(letters)
+    runs_left = sum(kind in ("R", "AL") for kind in letters) * 2 > len(letters)
+    return [word for run in (reversed(runs) if runs_left else runs) for word in run]
 
 
 def shows_other_script(words: Iterable[OcrWord]) -> bool:

@@ -41,6 +41,13 @@ def test_a_row_is_read_once_wherever_it_stands_and_anew_where_other_pixels_of_it
     assert read.shown == 3
 
 
+def test_rows_alike_have_their_words_in_the_same_place() -> None:
+    """Also where both are new at once."""
+    known, read = Remembered(), Reader()
+    first, other = known.read([row(60), row(60, 300)], read)
+    assert first == other == read([row(60).grey])[0]
+
+
 def test_what_shows_no_strokes_is_not_read() -> None:
     known, read = Remembered(), Reader()
     for _ in range(2):
