@@ -72,55 +72,6 @@ _OPEN_TURNS = f"""
 select id from turns
 where status <> 'running' and id not in (select turn from telling where turn is not null)
 """
-_TURNS = f"""
-with recursive telling (chat, turn) as (
-    select t.conversation_id, t.id
-    from turns t
-    where was_hidden(t.start_ms, t.end_ms)
-        or exists ({_HIDDEN} in (select e.frame_id from evidence e where e.turn_id = t.id))
-        or exists (
-            select 1 from tool_calls k
-            where k.turn_id = t.id and was_hidden(k.shown_from_ms, k.shown_until_ms)
-        )
-        or exists (
-            select 1 from anchors a
-            where a.conversation_id = t.conversation_id
-                and (was_hidden(a.start_ms, a.end_ms) or exists ({_HIDDEN} = a.frame_id))
-        )
-    union
-    select chat, null from telling
-    union
-    select t.conversation_id, t.id
-    from telling
-    cross join turns o on o.id = telling.turn
-    cross join turns t on t.conversation_id = o.conversation_id and t.n = (
-        select min(n) from turns where conversation_id = o.conversation_id and n > o.n
-    )
-    union
-    -- As background.
-    select t.conversation_id, t.id
-    from telling
-    cross join chat_sessions s on telling.turn is null and s.conversation_id = telling.chat
-    cross join context_pack_sources p on p.session_id = s.id
-    cross join turns t on t.id = p.turn_id
-    union
-    -- By a tool.
-    select t.conversation_id, t.id
-    from telling
-    cross join chat_sessions s on telling.turn is null and s.conversation_id = telling.chat
-    cross join chat_uses u on u.session_id = s.id
-    cross join turns t on t.id = u.turn_id
-    union
-    -- To amend it.
-    select t.conversation_id, t.id
-    from telling
-    cross join insights i on i.turn_id = telling.turn
-    cross join anchors a on a.amends_id = i.id
-    cross join turns t on t.conversation_id = a.conversation_id
-)
-select id from turns
-where status <> 'running' and id not in (select turn from telling where turn is not null)
-"""
 _TURNS = """
 select c.id as chat, c.title, t.n, t.created_ms, t.model, t.status, t.question, t.answer_md,
     tells(t.id) as is_hidden

@@ -55,8 +55,8 @@ def _screenpipe(connection: apsw.Connection, folder: Path) -> Iterator[Look]:
     for row in connection.execute(_SCREENPIPE.replace("NAMES", names)):
         at, place, chunk, read_app, read_window, app, url, device, snapshot, window = row
         file = Path(str(snapshot or chunk or ""))
-        # A folder that was moved or copied still has its files below it.
-        below = file if file.is_file() else folder / "data" / file.name
+        # Never a file elsewhere, whatever a database says; a folder that was moved has its files below it.
+        below = file if file.resolve().is_relative_to(folder.resolve()) else folder / "data" / file.name
         yield Look(
             _utc_ms(at), below, None if snapshot else place, app or read_app or None,
             window or read_window or None, url or None, device or "",

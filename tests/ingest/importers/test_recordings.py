@@ -84,6 +84,16 @@ def test_a_database_of_an_older_screenpipe_is_read(tmp_path: Path) -> None:
     assert told(tmp_path) == [(1795806000000, "Zed", "kiln.rs", None)]
 
 
+def test_a_database_names_no_file_outside_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "screenpipe"
+    folder.mkdir()
+    scene(1).save(tmp_path / "passport.jpg")
+    outside = (str(tmp_path / "passport.jpg"), f"{folder}/../passport.jpg")
+    rows = [(n, None, None, "2026-11-27T19:00:00Z", "A", "B", None, None, f) for n, f in enumerate(outside)]
+    made(folder / "db.sqlite", _SCREENPIPE, frames=rows)
+    assert told(folder) == 2 * ["its picture is not there any more"]
+
+
 def test_pictures_of_openrecall_have_its_apps_and_titles(tmp_path: Path) -> None:
     (tmp_path / "screenshots").mkdir()
     scene(1).save(tmp_path / "screenshots" / "1795810000.webp", lossless=True)
