@@ -18,11 +18,12 @@ from store.frames.media import decode
 from store.privacy.rules import WindowFacts
 from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool, is_storable
 from store.timeline import ledger
-from webapp.api.endpoint import MAX_JSON_BYTES, check_parts, endpoint, parse_json, read_part
+from webapp.api.endpoint import check_parts, endpoint, parse_json, read_part
 from webapp.api.privacy import rules_in_force
 from webapp.api.values import Answer, Request, Seconds, Text
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
+from webapp.core.uploads import MAX_JSON_BYTES
 from webapp.security.access import Permission
 
 MAX_PIXELS = 40_000_000

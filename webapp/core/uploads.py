@@ -43,6 +43,8 @@ MAX_PICTURES = 1_000
 MAX_ATTACHMENT_BYTES = 25_000_000
 IMPORT_TIMEOUT_S = 3_600
 ATTACHMENT_TIMEOUT_S = 25.0
+MAX_JSON_BYTES = 1_000_000
+FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 IMPORT_PATHS = ("/api/v1/imports/", "/sources/")
 _REFUSED, _UNSUPPORTED = 1, 3  # how the programs of ingest end when they refuse a file
 _NOT_IN_NAMES = re.compile(r"[^\w .,+()@-]")
@@ -61,6 +63,8 @@ class Request(HtmxAwareRequest):  # type: ignore[misc]  # htmx_flask is untyped
         if self.is_import:
             self.max_content_length = MAX_IMPORT_BYTES
             self.max_form_parts = MAX_PICTURES
+        elif self.mimetype not in FORM_TYPES:
+            self.max_content_length = MAX_JSON_BYTES
 
     def _get_file_stream(self, *sizes: Any, **details: Any) -> IO[bytes]:
         if not self.is_import:

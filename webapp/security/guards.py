@@ -25,6 +25,7 @@ from store.egress.access_log import Access, Outcome
 from webapp.core.errors import Problem, is_api, of_system, problem_of, problem_response, request_id
 from webapp.core.services import Services, services
 from webapp.core.templating import wants_fragment
+from webapp.core.uploads import FORM_TYPES
 from webapp.security import access, login
 from webapp.security.access import Permission, public_host
 from webapp.security.keys import OWNER, Keyring
@@ -39,7 +40,6 @@ _Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
-_FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
 
 def install(app: Flask) -> None:
@@ -174,7 +174,7 @@ def _check_access() -> None:
 
 def _wait_for_body() -> None:
     """Have all of the body, which may take minutes: what it asks for is done with a key that is good then."""
-    if request.mimetype in _FORM_TYPES:
+    if request.mimetype in FORM_TYPES:
         request.form  # noqa: B018 (parsed when it is asked for)
     else:
         request.get_data()
@@ -256,7 +256,7 @@ def _record(response: Response) -> Response:
 
 def _shown_csrf() -> str:
     header = request.headers.get(login.CSRF_HEADER)
-    if header is None and request.mimetype in _FORM_TYPES:
+    if header is None and request.mimetype in FORM_TYPES:
         header = request.form.get(login.CSRF_FIELD)
     return header or ""
 

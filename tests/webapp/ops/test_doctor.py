@@ -195,7 +195,7 @@ def test_a_display_that_capture_cannot_use_is_told_in_its_words(data_dir: DataDi
     state.write(data_dir.spool)
     check = doctor.check_display(data_dir)
     assert (check.verdict, check.sentence) == ("X", "No display found.")
-    replace(state, state="recording", monitors=("DP-1", "DP-2")).write(data_dir.spool)
+    replace(state, state="recording", detail="", monitors=("DP-1", "DP-2")).write(data_dir.spool)
     assert doctor.check_display(data_dir).sentence == "recording, DP-1, DP-2"
 
 

@@ -35,7 +35,7 @@ def test_two_machines_stand_side_by_side(browser: Actor, database: Database, dat
     browser.client.set_cookie("tz", "UTC", domain="127.0.0.1")
     shown = page(browser, "/timeline?date=2026-11-20")
     spent = words(page(browser, f"/activity?from={NOON_MS}&to={NOON_MS + 120_000}"))
-    assert f"Name How long This machine {NAME} Intervals Mail 1 min – 1 min" in " ".join(spent.split())
+    assert f"Name How long This machine {NAME} Mail 1 min – 1 min" in " ".join(spent.split())
     assert "Editor 5 s 1 min –" in " ".join(
         spent.split()
     )  # counted once, and told of the machine that had it

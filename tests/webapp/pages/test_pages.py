@@ -429,7 +429,7 @@ def test_the_frame_page_shows_the_exact_frame_with_its_hits(
     html = page(visitor, f"/frames/{frame.id}?q=retention&hit=2")
     assert f'<img src="/api/v1/frames/{frame.id}" ' in html
     assert "Hit 2 of 2" in html and html.count("<mark>retention</mark>") == 2
-    assert re.search(r'<g class="current[^>]*>\s*<rect class="outer" x="-6" y="14"', html)
+    assert re.search(r'<g class="current[^>]*>\s*<rect class="outer" x="-4" y="16"', html)
 
 
 @pytest.mark.parametrize(
