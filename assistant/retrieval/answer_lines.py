@@ -74,6 +74,7 @@ _WRONG_KIND = 0.4
 
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
+_SAYS = re.compile("[^\\W_]{2}|[\u3040-\u9fff]")  # a word or a figure; a cursor may be read as "(0"
 _SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
 _KINDS = {
@@ -312,7 +313,7 @@ class _Weighing:
         shown = [
             (at, line, _nearness(self._question.nearness, line))
             for at, line in enumerate(lines)
-            if entry.address or not self._furniture.has(entry, at, line)
+            if _SAYS.search(line) and (entry.address or not self._furniture.has(entry, at, line))
         ]
         of_frame = sum(nlargest(_NEAREST, (near for *_, near in shown))) / _NEAREST
         for at, line, near in shown:

@@ -67,6 +67,13 @@ def test_a_clock_on_all_windows_and_a_bar_on_those_of_an_app_are_no_answer() -> 
     assert [line.text for moment in found.moments for line in moment] == ["the budget is 400"]
 
 
+def test_a_line_without_a_word_or_a_figure_is_not_told() -> None:
+    assert best("What did Ada ask?", "Ada: can we move the survey?", "(0", "at 9:30") == [
+        "Ada: can we move the survey?",
+        "at 9:30",
+    ]
+
+
 def test_a_rare_word_counts_more_than_one_on_every_line() -> None:
     lines = best("Which receiver of the boat is spare?", "the boat here", "a boat there", "spare: LT-0093")
     assert lines[0] == "spare: LT-0093"
