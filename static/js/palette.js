@@ -1,5 +1,5 @@
 // The palette. The server draws its rows; the last ones stay until the next arrive, and an answer that is
-// overtaken is dropped. Enter pressed before the answer is there waits for it: it is about what was typed.
+// overtaken is dropped. Keys pressed before the answer is there wait for it: they are about what was typed.
 
 import { say } from './toast.js'
 import { t } from './words.js'
@@ -10,6 +10,7 @@ const input = palette?.querySelector('[role="combobox"]')
 const list = palette?.querySelector('[role="listbox"]')
 let waiting = null // for the answer to what is typed now
 let entered = false
+let steps = 0
 
 export function openPalette() {
   if (!palette?.showPopover || palette.matches(':popover-open')) return
@@ -25,6 +26,7 @@ export function openPalette() {
 async function ask(rest) {
   waiting?.abort()
   entered = false
+  steps = 0
   const mine = waiting = new AbortController()
   const query = new URLSearchParams({ q: input.value, day: document.body.dataset.day })
   try {
@@ -35,7 +37,7 @@ async function ask(rest) {
     if (!answer.ok) throw new Error(answer.status)
     list.replaceChildren(...new DOMParser().parseFromString(html, 'text/html').body.childNodes)
     list.scrollTop = 0
-    choose(options()[0])
+    choose(options().at(steps % Math.max(1, options().length)))
     waiting = null
     if (entered) chosen()?.click()
   } catch {
@@ -67,6 +69,7 @@ function press(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
   if (step) {
     const rows = options()
+    if (waiting) steps += step
     choose(rows.at((rows.indexOf(chosen()) + step) % rows.length))
   } else if (event.key === 'Enter') {
     if (waiting) entered = true

@@ -142,6 +142,20 @@ def test_the_rows_of_the_palette_are_walked_and_a_command_is_done(visitor: Visit
     assert urlsplit(page.url).path == "/status"
 
 
+def test_rows_that_are_walked_before_they_are_there_are_those_of_what_was_typed(visitor: Visit) -> None:
+    page, held = visitor.go("/days"), list[Route]()
+    page.locator("h1").focus()
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette-list [role=option]").first).to_be_visible()
+    page.route(re.compile(r"/palette\?q=theme&"), lambda route: held.append(route))
+    page.keyboard.type("theme")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    eventually(lambda: page.title() and len(held) == 1, what="a list that is late")
+    held.pop().continue_()
+    expect(page.locator("#palette-list [aria-selected=true]")).to_have_text("Dark theme")
+
+
 def test_a_palette_that_is_closed_says_nothing_and_one_that_fails_offers_nothing(
     browser: Browser, site: Site
 ) -> None:
