@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,8 +40,22 @@ def ingest(home: Home, *arguments: str | Path) -> subprocess.CompletedProcess[st
     )
 
 
-def start(home: Home) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command(home), env=environment(), stderr=subprocess.DEVNULL)
+def start(home: Home, **variables: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command(home), env=environment() | variables, stderr=subprocess.DEVNULL)
+
+
+def tesseract_that_waits(folder: Path, gate: Path) -> dict[str, str]:
+    """The real program, first in the path, which reads nothing before `gate` is there."""
+    program = folder / "tesseract"
+    waiting = f"while [ ! -e '{gate}' ]; do sleep 0.1; done"
+    program.write_text(
+        f"""#!/bin/sh
+case "$1" in stdin) touch '{gate}.waits'; {waiting};; esac
+exec '{shutil.which("tesseract")}' "$@"
+"""
+    )
+    program.chmod(0o755)
+    return {"RECOLLECT_OCR_ENGINE": "tesseract", "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
 def written(text: str, seed: int = 0) -> Image.Image:
@@ -88,15 +103,15 @@ def test_a_term_signal_ends_the_worker_and_a_second_one_is_refused(home: Home) -
     assert state_is(home, "stopped")
 
 
-def test_a_term_signal_in_the_middle_of_a_real_reading_abandons_it(home: Home) -> None:
-    dense = Image.new("RGB", (1600, 1500), "white")
-    page = "\n".join(f"line {n} of a page that takes a while to read, word by word" for n in range(40))
-    ImageDraw.Draw(dense).multiline_text((10, 10), page, fill="black", font=ImageFont.load_default(24))
-    record = queue(home, dense)
-    worker = start(home)
-    until(lambda: (home.data_dir.spool / "reading-0.json").exists())
-    worker.send_signal(signal.SIGTERM)
-    assert worker.wait(60) == 0
+def test_a_term_signal_in_the_middle_of_a_real_reading_abandons_it(home: Home, tmp_path: Path) -> None:
+    record, gate = queue(home, written("walnut desk")), tmp_path / "gate"
+    worker = start(home, **tesseract_that_waits(tmp_path, gate))
+    try:
+        until((tmp_path / "gate.waits").exists)
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(60) == 0
+    finally:
+        gate.touch()
     frame = frames.by_capture_id(home.database, record.capture_id)
     assert frame is not None and (frame.reading_state, frame.reading_attempts) == ("pending", 0)
     assert ingest(home, "--once").returncode == 0
