@@ -1,9 +1,10 @@
 """Finding out what a model can do: what its server says, and small questions for the rest.
 
 A question says nothing of anybody's screen: a tool to call, a picture with a number on it, an object of
-two fields. That a model cannot do something is believed only of an endpoint that answers: one that is
-down, busy or slow leaves it unknown. What was found is kept in the preferences by address and model,
-so that a restart asks no model again.
+two fields. They are asked one after the other, for many a server answers one at a time, and what decides most
+comes first. That a model cannot do something is believed only of an endpoint that answers: one that is
+down, busy or slow leaves it unknown, and is asked nothing more. What was found is kept in the preferences by
+address and model, so that a restart asks no model again.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -160,12 +159,12 @@ def _of_model(
     if not unknown and endpoint.found != NOTHING_KNOWN:
         found = said.over(endpoint.found)
         return Report(tuple(_ability_steps(endpoint.chosen, said, found, {})), found)
-    # The last is always asked: whoever answers that is there, and what it refuses beside it cannot be done.
-    probes = dict.fromkeys([*unknown, _PROBES[-1]])
-    with ThreadPoolExecutor(len(probes), "abilities") as pool:  # takes no longer than the slowest
-        under_way = {probe: pool.submit(copy_context().run, asked, probe) for probe in probes}
-    results = {probe: each.result() for probe, each in under_way.items()}
-    answer, shown = results[_PROBES[-1]], NOTHING_KNOWN
+    results, answer, shown = dict[_Probe, _Result](), _Result(), NOTHING_KNOWN
+    # The last is always asked: whoever answers that is there, and what it refused before cannot be done.
+    for probe in dict.fromkeys([*unknown, _PROBES[-1]]):
+        results[probe] = answer = asked(probe)
+        if answer.error and not isinstance(answer.error, _REFUSALS):
+            break
     for probe, result in results.items():
         if answer.error is None and isinstance(result.error, _REFUSALS):
             shown = probe.refused.over(shown)
@@ -228,8 +227,6 @@ def _asked(
         found = probe.ask(ask)
     except ModelError as error:
         return _Result(error=error)
-    finally:
-        database.close_thread()
     if probe is _PROBES[-1] and model.format_level:  # answered, but not held to the schema
         found = probe.refused
     return _Result(found, said, duration_ms=round((time.monotonic() - started_s) * 1000))

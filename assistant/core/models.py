@@ -40,6 +40,8 @@ PATIENCE_S = 6.0
 """How long a turn waits until it is known what its model can do."""
 
 _PROBE_TIMEOUT_S = 30.0
+_LEAVE_S = 1.0
+"""How long a search that makes way is waited for: its request is ended, and what it has found is kept."""
 PAUSE_S = 60.0
 """After a search that left something unknown, the next one begins no sooner."""
 
@@ -56,6 +58,21 @@ class _Entry:
     search_again_s: float = 0.0  # a search that has ended is followed by none before
     # Of no turn: a search goes on when the one is over that began it.
     cancellation: Cancellation = field(default_factory=lambda: Context().run(Cancellation))
+    searching: Cancellation | None = None
+    makes_way: bool = False  # the search was ended for an answer
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether it is being found out what the model can do."""
+        return self.search is not None and self.search.is_alive()
+
+    def search_for(self, find_out: Callable[[_Entry], None]) -> None:
+        """Have a thread find out what the model can do."""
+        with self.cancellation.here():
+            self.searching = Cancellation()
+        self.makes_way = False
+        self.search = threading.Thread(target=find_out, args=(self,), name="abilities", daemon=True)
+        self.search.start()
 
     @property
     def place(self) -> tuple[str, str]:
@@ -234,7 +251,9 @@ class ChatModels:
 
     @contextmanager
     def for_a_person(self) -> Iterator[None]:
-        """While somebody waits for an answer. What is asked in the background is ended."""
+        """While somebody waits for an answer. What is asked in the background is ended; what made way for the
+        answer goes on after it.
+        """
         with self._lock:
             self._waiting += 1
             for work in self._background:
@@ -244,6 +263,9 @@ class ChatModels:
         finally:
             with self._lock:
                 self._waiting -= 1
+                for entry in self._entries.values():
+                    if entry.makes_way and not (self._waiting or entry.is_searched):
+                        entry.search_for(self._find_out)
 
     @contextmanager
     def in_background(self) -> Iterator[Cancellation]:
@@ -266,8 +288,9 @@ class ChatModels:
         """`endpoint`, after it was found out what the model can do.
 
         The server is asked once a process for each model as it is set, the model only for what is not
-        known from before. All who wait for a model wait for one search, `patience_s` at most: it goes on,
-        and who comes later knows more. What no answer came to stays unknown, and is tried again later.
+        known from before. All who wait for a model wait for one search, `patience_s` at most; then it makes way
+        for what they ask, since a server may answer one request at a time. Who does not wait (0) only begins
+        it. What no answer came to stays unknown, and is tried again later.
         """
         entry = self._entry_of(name)
         if entry is None or self._database is None or entry.model is None or entry.as_set.key_problem:
@@ -275,12 +298,15 @@ class ChatModels:
         with self._lock:
             if entry.report and entry.report.is_complete:
                 return entry.endpoint
-            search = entry.search
-            if search is None or not (search.is_alive() or time.monotonic() < entry.search_again_s):
-                search = threading.Thread(target=self._find_out, args=(entry,), name="abilities", daemon=True)
-                entry.search = search
-                search.start()
+            if not (entry.is_searched or time.monotonic() < entry.search_again_s):
+                entry.search_for(self._find_out)
+            search, searching = entry.search, entry.searching
+        assert search and searching
         search.join(patience_s)
+        if patience_s and search.is_alive():
+            entry.makes_way = True
+            searching.now()
+            search.join(_LEAVE_S)
         return self.endpoint(name)
 
     def test(self, name: str) -> Report | None:
@@ -321,13 +347,14 @@ class ChatModels:
             self._learn(entry, found, entry.endpoint.model)
 
     def _find_out(self, entry: _Entry) -> None:
+        assert entry.searching
         try:
-            with entry.cancellation.here():
+            with entry.searching.here():
                 self._report(entry, min(_PROBE_TIMEOUT_S, self.timeout_s))
         except StoreError as error:
             log.warning("what %s can do was not found out: %s", entry.as_set.name, error)
         finally:
-            entry.search_again_s = time.monotonic() + PAUSE_S
+            entry.search_again_s = 0.0 if entry.makes_way else time.monotonic() + PAUSE_S
             if self._database:
                 self._database.close_thread()
 

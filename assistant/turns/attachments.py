@@ -229,10 +229,15 @@ def _wanted(turn: RunningTurn, retrieval: Retrieval) -> Sequence[Entry]:
     best = [of_frame[number] for number in retrieval.best if number in of_frame]
     # Of several looks at one screen the one that is told.
     found = list({look.same_as or look.entry.id: look.entry for look in reversed(best)}.values())[::-1]
-    found = found[:MAX_FRAMES]
-    if plan.request.pictures or _asks_for_looks(turn, retrieval):
-        return found
-    return [entry for entry in found if sum(map(str.isalpha, entry.frame.text)) < HARDLY_READ_LETTERS]
+    if not (plan.request.pictures or _asks_for_looks(turn, retrieval)):
+        return list(filter(_is_hardly_read, found[:MAX_FRAMES]))
+    if not any(matches(plan.words, entry.frame.text) for entry in found):  # no words find a drawing
+        found = [*filter(_is_hardly_read, (look.entry for look in told if not look.same_as)), *found]
+    return list({entry.id: entry for entry in found}.values())[:MAX_FRAMES]
+
+
+def _is_hardly_read(entry: Entry) -> bool:
+    return sum(map(str.isalpha, entry.frame.text)) < HARDLY_READ_LETTERS
 
 
 def _asks_for_looks(turn: RunningTurn, retrieval: Retrieval) -> bool:

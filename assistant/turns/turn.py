@@ -29,7 +29,7 @@ from assistant.core.records import (
 )
 from assistant.core.strings import text
 from assistant.turns import insights, second_reading, transcript
-from assistant.turns.answering import look, no_captures
+from assistant.turns.answering import looks, no_captures
 from assistant.turns.asking import ask
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plain_answers import quotation
@@ -133,9 +133,9 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
 
 def _looked_and_asked(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
     yield turn.status("searching")
-    retrieval = look(turn)
-    if retrieval.entries:
-        yield EvidenceEvent(turn.evidence, turn.coverage, turn.plan.scope)
+    for retrieval in looks(turn):
+        if retrieval.entries:
+            yield EvidenceEvent(turn.evidence, turn.coverage, turn.plan.scope)
     if turn.refusal is None:
         turn.plan = turn.wait_for(lambda: settled(turn.services, turn.plan))
     model, beside = turn.plan.model, Beside(turn)

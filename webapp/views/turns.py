@@ -105,7 +105,7 @@ def _progress(
 
     Each of `steps` is (number, lines of what the model said, unchecked, what it then looked up).
     """
-    evidence = next((event.evidence for event in events if isinstance(event, EvidenceEvent)), ())
+    evidence = next((event.evidence for event in reversed(events) if isinstance(event, EvidenceEvent)), ())
     messages = [event.message for event in events if isinstance(event, StatusEvent | ShortenedEvent)]
     if events and isinstance(events[-1], DeltaEvent):
         messages.append(_("Writing a draft. It is checked when it is complete."))
