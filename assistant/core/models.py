@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ from engines.cancellation import Cancellation
 from engines.chat.client import WAITS_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import NOTHING_KNOWN, Abilities, ChatModel
+from engines.chat.protocol import NOTHING_KNOWN, Abilities, ChatModel, ModelStopped
 from store.core import preferences
 from store.core.database import Database
 from store.core.errors import StoreError, existing
@@ -322,28 +322,15 @@ class ChatModels:
         entry = self._entry_of(name)
         return entry.report if entry else None
 
-    def note_answer(self, name: str, *, without_tools: bool, called_as: Collection[str] = ()) -> None:
-        """Keep what an answer showed: that the model was not held to a schema, was asked `without_tools`
-        because its endpoint refused them, or wrote all its calls as text (`called_as` has their formats).
-        """
+    def note(self, name: str, shown: Abilities) -> None:
+        """Keep what an answer or a refusal has `shown`, also that the model was not held to a schema."""
         entry = self._entry_of(name)
         if entry is None or entry.model is None:
             return
-        is_loose = entry.model.format_level > 0 and entry.endpoint.supports_json_schema
-        shown = Abilities(supports_json_schema=False if is_loose else None)
-        if without_tools:
-            shown = replace(shown, supports_tools=False)
-        elif called_as and not {"", entry.endpoint.tool_format} & set(called_as):
-            shown = replace(shown, supports_tools=True, tool_format=min(called_as))
+        if entry.model.format_level > 0 and entry.endpoint.supports_json_schema:
+            shown = replace(shown, supports_json_schema=False)
         found = shown.over(entry.endpoint.found)
         if found != entry.endpoint.found:
-            self._learn(entry, found, entry.endpoint.model)
-
-    def note_window(self, name: str, window: int) -> None:
-        """Keep the window that an endpoint named when it refused a request as too long."""
-        entry = self._entry_of(name)
-        if entry is not None:
-            found = replace(entry.endpoint.found, context_tokens=window)
             self._learn(entry, found, entry.endpoint.model)
 
     def _find_out(self, entry: _Entry) -> None:
@@ -363,7 +350,7 @@ class ChatModels:
         report = abilities.find_out(entry.as_set, self._database, self._clock, timeout_s, forget=forget)
         # What a refusal told meanwhile is found out, too.
         found = report.found if forget else report.found.over(entry.endpoint.found)
-        self._learn(entry, found, report.model, report)
+        self._learn(entry, found, report.model, None if isinstance(report.error, ModelStopped) else report)
         return report
 
     def _learn(self, entry: _Entry, found: Abilities, model: str, report: Report | None = None) -> None:

@@ -38,6 +38,7 @@ from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import RunningTurn, TurnPlan, reserve
 from engines.cancellation import Cancelled
 from engines.chat.protocol import (
+    Abilities,
     ChatModel,
     ContextTooLong,
     Message,
@@ -105,14 +106,15 @@ class ModelSession:
     """What of the answer that is being written was heard so far."""
 
     def __post_init__(self) -> None:
-        self.begin(self.model.context_tokens)
+        self.window = self.model.context_tokens
+        self.begin()
 
-    def begin(self, window: int) -> None:
-        """Choose all of a first request for a window: tools, pictures, frames, and the chat before."""
+    def begin(self) -> None:
+        """Choose all of a first request for the window: tools, pictures, frames, and the chat before."""
         turn, plan, agent = self.turn, self.plan, self.turn.services.agent
-        self.window, self.form = window, self.endpoint.tool_format if plan.uses_tools else ""
+        self.form = self.endpoint.tool_format if plan.uses_tools else ""
         self.tools = self._offered() if plan.uses_tools else []
-        self.pictures = attachments.pictures_of(turn, self.retrieval, window // 4)
+        self.pictures = attachments.pictures_of(turn, self.retrieval, self.window // 4)
         settings, sees = agent.settings if agent else None, bool(self.pictures.pictures)
         self.blocks = blocks(plan, self.tools, settings, self.form, sees=sees)
         self.compose()
@@ -239,19 +241,20 @@ class ModelSession:
         self.left_out += left_out
         self.shortened += shortened
 
-    def is_smaller(self, error: ModelError | Cancelled) -> bool:
-        """Whether a refusal names a window that is smaller than the one that requests were made for."""
-        return isinstance(error, ContextTooLong) and 0 < error.window < self.window
-
     def shrink(self, refusal: ContextTooLong) -> bool:
-        """The window that was named, else half of what was refused, for all that follows in the turn; False
-        where nothing can be left out.
+        """The window that was named, which is kept, else half of what was refused, for all that follows in the
+        turn; False where nothing can be left out.
         """
         sent = self.messages
-        half = (tokens_of(sent) + self.window - self.room) // 2
-        self.window = refusal.window if self.is_smaller(refusal) else half
-        self.compose()
-        self.fit()
+        is_named = 0 < refusal.window < self.window
+        self.window = refusal.window if is_named else (tokens_of(sent) + self.window - self.room) // 2
+        if is_named:
+            self.turn.services.models.note(self.model.name, Abilities(context_tokens=refusal.window))
+        if is_named and not self.rounds:
+            self.begin()
+        else:
+            self.compose()
+            self.fit()
         return self.messages != sent
 
     def refusal(self, ending: ModelError | Cancelled) -> ModelError | None:

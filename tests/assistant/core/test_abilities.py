@@ -251,7 +251,7 @@ def test_a_window_that_a_refusal_names_stays_when_the_rest_is_found_out_beside_i
         stub.may_show.clear()
         made = models(stub.base_url, model="stub")
         made.find_out("stub", patience_s=0)
-        made.note_window("stub", 2_048)
+        made.note("stub", Abilities(context_tokens=2_048))
         stub.may_show.set()
         endpoint = found(made, "stub")
         assert (endpoint.supports_tools, endpoint.context_tokens) == (True, 2_048)

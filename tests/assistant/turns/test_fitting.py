@@ -11,7 +11,6 @@ import pytest
 
 from assistant.core.models import ChatModels
 from assistant.core.prompt_blocks import tokens_of
-from assistant.core.records import ShortenedEvent
 from assistant.core.texts import estimate_tokens
 from assistant.tools.registry import EVERY_NAME, SOURCES, WINDOW_SHARE
 from assistant.turns.model_session import LEFT_OUT, RESULTS, fit
@@ -80,12 +79,10 @@ def deps(database: Database, stub: StubModel, afternoon: Afternoon) -> Iterator[
 
 
 def test_a_request_that_is_refused_as_too_long_is_made_smaller(deps: TurnServices, stub: StubModel) -> None:
-    """Said while it happens and in the turn; a typed error only when that is too long as well."""
+    """Said in the turn; a typed error only when that is too long as well."""
     search = ("search_ocr", {"query": "policy", "limit": 20})
     stub.call(search).call(search).fail(400, TOO_LONG, code="context_length_exceeded").reply("Eight.")
     ran = run(deps)
-    [told] = [event for event in ran.events if isinstance(event, ShortenedEvent)]
-    assert (told.left_out, told.shortened) == (1, 1)
     assert ran.result.error is None and "Eight." in ran.result.answer_md
     assert [warning.split()[0] for warning in ran.result.warnings[:2]] == ["1", "1"]
     first, second = (json.dumps(stub.requests[n]["messages"]) for n in (1, 2))
@@ -93,9 +90,6 @@ def test_a_request_that_is_refused_as_too_long_is_made_smaller(deps: TurnService
     stub.anew().call(search).fail(400, TOO_LONG, code="context_length_exceeded")
     ran = run(deps)
     assert ran.result.error and ran.result.error.code == "context_too_long"
-    assert sum(isinstance(event, ShortenedEvent) for event in ran.events) == 1, (
-        "no further: it would only grow"
-    )
     assert any("lost their ends" in warning for warning in ran.result.warnings)
     assert [call.state for call in ran.calls] == ["completed"]
 
