@@ -288,9 +288,9 @@ class ChatModels:
         """`endpoint`, after it was found out what the model can do.
 
         The server is asked once a process for each model as it is set, the model only for what is not
-        known from before. All who wait for a model wait for one search, `patience_s` at most; then it makes way
-        for what they ask, since a server may answer one request at a time. Who does not wait (0) only begins
-        it. What no answer came to stays unknown, and is tried again later.
+        known from before. All who wait for a model wait for one search, `patience_s` at most; then it makes
+        way for what they ask, since a server may answer one request at a time. Who does not wait (0) only
+        begins it. What no answer came to stays unknown, and is tried again later.
         """
         entry = self._entry_of(name)
         if entry is None or self._database is None or entry.model is None or entry.as_set.key_problem:

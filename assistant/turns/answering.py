@@ -42,8 +42,8 @@ def look(turn: RunningTurn) -> Retrieval:
 
 
 def looks(turn: RunningTurn) -> Iterator[Retrieval]:
-    """The frames that fit the question; the turn notes them, and what was not looked at. First those that have
-    its words, where its meaning takes a while: a model of vectors is loaded, or its endpoint is slow.
+    """The frames that fit the question; the turn notes them, and what was not looked at. First those that
+    have its words, where its meaning takes a while: a model of vectors is loaded, or its endpoint is slow.
 
     A conversation about a frame or a moment is shown that by its message. In agent mode, and of a time to
     come, nothing is looked at. Raises `StoreError`, and `Cancelled` when the turn was stopped.

@@ -242,8 +242,8 @@ class ModelSession:
         self.shortened += shortened
 
     def shrink(self, refusal: ContextTooLong) -> bool:
-        """The window that was named, which is kept, else half of what was refused, for all that follows in the
-        turn; False where nothing can be left out.
+        """The window that was named, which is kept, else half of what was refused, for all that follows in
+        the turn; False where nothing can be left out.
         """
         sent = self.messages
         is_named = 0 < refusal.window < self.window

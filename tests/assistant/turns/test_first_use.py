@@ -18,9 +18,9 @@ from store.core.settings import ChatSettings, EmbeddingSettings
 from store.egress import egress_log
 from tests.assistant.agents import agent_deps, asked
 from tests.assistant.helpers import NOW_MS, Afternoon
+from tests.end_to_end.programs import eventually
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
-from tests.end_to_end.programs import eventually
 
 
 @pytest.fixture
