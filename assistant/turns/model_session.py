@@ -118,6 +118,10 @@ class ModelSession:
         settings, sees = agent.settings if agent else None, bool(self.pictures.pictures)
         self.blocks = blocks(plan, self.tools, settings, self.form, sees=sees)
         self.compose()
+        if self.tools and self.retrieval.entries and not self.packed.entries:  # frames answer more than tools
+            turn.plan, self.tools_left_out = replace(plan, uses_tools=False), self.tools_on
+            self.begin()
+            return
         shown, texts = self.packed.entries, self.files.texts
         self.findings = TurnFindings()
         self.findings.take(Findings({entry.frame.id: entry.id for entry in shown}))

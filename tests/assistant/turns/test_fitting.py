@@ -146,6 +146,19 @@ def test_a_small_window_is_told_of_fewer_tools_and_still_of_frames(
     assert any("tools were not on offer" in warning for warning in ran.result.warnings)
 
 
+def test_a_window_with_no_room_for_both_has_frames_and_no_tools(
+    database: Database, stub: StubModel, afternoon: Afternoon
+) -> None:
+    for minute in range(6):
+        afternoon.show(minute, f"policy {minute} is settled")
+    stub.reply({"answer_md": "It is settled [[e1]].", "evidence": []})
+    with agent_deps(database, stub, context_tokens=1_024) as deps:
+        ran = run(deps, message="What of the policy?", mode="auto")
+    assert "tools" not in stub.requests[0] and "[[e1]]" in stub.prompt(0)
+    assert ran.result.claims[0].state == "cited"
+    assert any("tools were not on offer" in warning for warning in ran.result.warnings)
+
+
 def test_frames_have_all_the_room_until_tools_have_given_something(
     database: Database, stub: StubModel, afternoon: Afternoon
 ) -> None:
