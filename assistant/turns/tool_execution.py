@@ -288,14 +288,17 @@ def result_of(call: ToolCall) -> str:
     return json.dumps({"error": why}, ensure_ascii=False)
 
 
-def result_text(result: str) -> str:
-    """A result as the model gets it: JSON that cannot imitate a call or a citation."""
-    return json.dumps(_harmless(json.loads(result)), ensure_ascii=False)
+def result_text(result: str, *, is_of_now: bool = True) -> str:
+    """A result as the model gets it: JSON that cannot imitate a call or a citation. What an earlier turn could
+    cite by an id means nothing where it is not `is_of_now`.
+    """
 
+    def harmless(value: Any) -> Any:
+        if isinstance(value, str):
+            return neutralized(value).replace("[[", "[ [").replace("]]", "] ]")
+        if isinstance(value, dict):
+            kept = {key: inner for key, inner in value.items() if is_of_now or key != "cite"}
+            return {harmless(key): harmless(inner) for key, inner in kept.items()}
+        return list(map(harmless, value)) if isinstance(value, list) else value
 
-def _harmless(value: Any) -> Any:
-    if isinstance(value, str):
-        return neutralized(value).replace("[[", "[ [").replace("]]", "] ]")
-    if isinstance(value, dict):
-        return {_harmless(key): _harmless(inner) for key, inner in value.items()}
-    return [_harmless(inner) for inner in value] if isinstance(value, list) else value
+    return json.dumps(harmless(json.loads(result)), ensure_ascii=False)
