@@ -75,7 +75,6 @@ class Report:
     model: str = ""
     models: tuple[ListedModel, ...] = ()
     error: ModelError | None = None
-    duration_ms: int | None = None
 
     @property
     def works(self) -> bool:
@@ -84,10 +83,9 @@ class Report:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it is known what the model can do, as far as it is asked for that."""
-        asked_for = {probe.name for probe in _PROBES if probe is not _SCHEMA_PROBE}
-        unknown = (step for step in self.steps if step.verdict == "unknown" and step.name in asked_for)
-        return self.error is None and not any(unknown)
+        """Whether it is known what the model can do; its first answer shows whether it follows a schema."""
+        can = {step.name: step.verdict != "unknown" for step in self.steps}
+        return self.error is None and can.get("tools", False) and can.get("vision", False)
 
 
 def remembered(database: Database, endpoint: Endpoint) -> tuple[Abilities, str]:
@@ -184,7 +182,7 @@ def _of_model(
     steps = list(_answer_steps(endpoint, models, answer))
     if has_answered:
         steps += _ability_steps(endpoint.chosen, said, found, results)
-    return Report(tuple(steps), found, error=answer.error, duration_ms=answer.duration_ms)
+    return Report(tuple(steps), found, error=answer.error)
 
 
 # -- asking the model -------------------------------------------------------------------------

@@ -58,20 +58,18 @@ class _Entry:
     search_again_s: float = 0.0  # a search that has ended is followed by none before
     # Of no turn: a search goes on when the one is over that began it.
     cancellation: Cancellation = field(default_factory=lambda: Context().run(Cancellation))
-    searching: Cancellation | None = None
-    makes_way: bool = False  # the search was ended for an answer
+    searching: Cancellation = field(default_factory=lambda: Context().run(Cancellation))
 
     @property
     def is_searched(self) -> bool:
         """Whether it is being found out what the model can do."""
         return self.search is not None and self.search.is_alive()
 
-    def search_for(self, find_out: Callable[[_Entry], None]) -> None:
+    def start(self, search: Callable[[_Entry], None]) -> None:
         """Have a thread find out what the model can do."""
         with self.cancellation.here():
             self.searching = Cancellation()
-        self.makes_way = False
-        self.search = threading.Thread(target=find_out, args=(self,), name="abilities", daemon=True)
+        self.search = threading.Thread(target=search, args=(self,), name="abilities", daemon=True)
         self.search.start()
 
     @property
@@ -263,9 +261,9 @@ class ChatModels:
         finally:
             with self._lock:
                 self._waiting -= 1
-                for entry in self._entries.values():
-                    if entry.makes_way and not (self._waiting or entry.is_searched):
-                        entry.search_for(self._find_out)
+                for entry in () if self._waiting else self._entries.values():
+                    if entry.searching.is_over and not entry.is_searched:
+                        entry.start(self._find_out)
 
     @contextmanager
     def in_background(self) -> Iterator[Cancellation]:
@@ -299,12 +297,11 @@ class ChatModels:
             if entry.report and entry.report.is_complete:
                 return entry.endpoint
             if not (entry.is_searched or time.monotonic() < entry.search_again_s):
-                entry.search_for(self._find_out)
+                entry.start(self._find_out)
             search, searching = entry.search, entry.searching
-        assert search and searching
+        assert search
         search.join(patience_s)
         if patience_s and search.is_alive():
-            entry.makes_way = True
             searching.now()
             search.join(_LEAVE_S)
         return self.endpoint(name)
@@ -334,14 +331,14 @@ class ChatModels:
             self._learn(entry, found, entry.endpoint.model)
 
     def _find_out(self, entry: _Entry) -> None:
-        assert entry.searching
+        searching = entry.searching
         try:
-            with entry.searching.here():
+            with searching.here():
                 self._report(entry, min(_PROBE_TIMEOUT_S, self.timeout_s))
         except StoreError as error:
             log.warning("what %s can do was not found out: %s", entry.as_set.name, error)
         finally:
-            entry.search_again_s = 0.0 if entry.makes_way else time.monotonic() + PAUSE_S
+            entry.search_again_s = 0.0 if searching.is_over else time.monotonic() + PAUSE_S
             if self._database:
                 self._database.close_thread()
 

@@ -289,8 +289,8 @@ def result_of(call: ToolCall) -> str:
 
 
 def result_text(result: str, *, is_of_now: bool = True) -> str:
-    """A result as the model gets it: JSON that cannot imitate a call or a citation. What an earlier turn could
-    cite by an id means nothing where it is not `is_of_now`.
+    """A result as the model gets it: JSON that cannot imitate a call or a citation. One of an earlier turn
+    has no ids, which mean nothing now.
     """
 
     def harmless(value: Any) -> Any:
