@@ -262,7 +262,7 @@ class ChatModels:
             with self._lock:
                 self._waiting -= 1
                 for entry in () if self._waiting else self._entries.values():
-                    if entry.searching.is_over and not entry.is_searched:
+                    if entry.searching.is_over and not (entry.is_searched or entry.cancellation.is_over):
                         entry.start(self._find_out)
 
     @contextmanager
