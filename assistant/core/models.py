@@ -19,7 +19,7 @@ from assistant.core import abilities, endpoints
 from assistant.core.abilities import Report
 from assistant.core.endpoints import Endpoint, opened
 from assistant.core.errors import UnknownModel
-from engines.cancellation import Cancellation
+from engines.cancellation import Cancellation, current
 from engines.chat.client import WAITS_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
@@ -301,7 +301,8 @@ class ChatModels:
             search, searching = entry.search, entry.searching
         assert search
         search.join(patience_s)
-        if patience_s and search.is_alive():
+        asker = current()
+        if patience_s and search.is_alive() and not (asker and asker.is_over):  # who is over asks nothing
             searching.now()
             search.join(_LEAVE_S)
         return self.endpoint(name)

@@ -184,6 +184,16 @@ def test_turns_at_the_same_time_ask_once(models: Any) -> None:
         assert len(stub.probes) == 2
 
 
+def test_background_work_that_is_over_ends_no_search(models: Any) -> None:
+    with StubModel(can=ALL) as stub:
+        stub.may_show.clear()
+        made = models(stub.base_url, model="stub")
+        with made.for_a_person(), made.in_background():
+            made.find_out("stub", patience_s=0.05)
+        stub.may_show.set()
+        assert found(made).supports_vision and len(stub.probes) == 2
+
+
 def test_a_server_that_is_down_can_do_everything_later(models: Any) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
