@@ -55,13 +55,15 @@ def looks(turn: RunningTurn) -> Iterator[Retrieval]:
     if plan.mode == "agent" or plan.is_to_come:
         yield _noted(turn, plan, _given(turn))
         return
-    asked, meaning = (plan.searched_for, turn.stored.id), WORDS_ONLY
+    meaning = WORDS_ONLY
     if embedder and plan.words:
-        meaning = embedder.asked_soon(*asked)
+        ask = partial(embedder.asked, plan.searched_for, turn.stored.id)
+        # Evidence mode is one look.
+        meaning = turn.wait_for(ask) if plan.mode == "evidence" else embedder.asked_soon(*ask.args)
+        if meaning.problem == LOADING:
+            yield _noted(turn, plan, _found(turn, plan, meaning))
+            meaning = turn.wait_for(ask)
     yield _noted(turn, plan, _found(turn, plan, meaning))
-    if embedder and meaning.problem == LOADING:
-        meaning = turn.wait_for(partial(embedder.asked, *asked))
-        yield _noted(turn, plan, _found(turn, plan, meaning))
 
 
 def _found(turn: RunningTurn, plan: TurnPlan, meaning: RetrievalQuery) -> Retrieval:
