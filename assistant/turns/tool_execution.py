@@ -87,9 +87,7 @@ def _new_call(session: ModelSession, iteration: int, wanted: Call) -> NewToolCal
     call = NewToolCall(iteration, wanted.id, wanted.name, wanted.arguments, error=wanted.error)
     if call.error:
         return call
-    database, tool = session.database, session.agent.tools.get(wanted.name)
-    if tool is None:
-        return replace(call, error=f"There is no tool {wanted.name!r}.")
+    database, tool = session.database, session.agent.tools[wanted.name]
     mode = modes(database, session.agent.tools)[wanted.name]
     if mode == "off":
         return replace(call, error=f"The tool {wanted.name!r} is switched off.")
