@@ -1,9 +1,10 @@
 """Finding out what a model can do: what its server says, and small questions for the rest.
 
 A question says nothing of anybody's screen: a tool to call, a picture with a number on it, an object of
-two fields. That a model cannot do something is believed only of an endpoint that answers: one that is
-down, busy or slow leaves it unknown. What was found is kept in the preferences by address and model,
-so that a restart asks no model again.
+two fields. They are asked one after the other, for many a server answers one at a time; whether it follows a
+schema only by a test, for the first answer shows that as well. That a model cannot do something is believed
+only of an endpoint that answers: one that is down, busy or slow leaves it unknown, and is asked nothing more.
+What was found is kept in the preferences by address and model, so that a restart asks no model again.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -76,7 +75,6 @@ class Report:
     model: str = ""
     models: tuple[ListedModel, ...] = ()
     error: ModelError | None = None
-    duration_ms: int | None = None
 
     @property
     def works(self) -> bool:
@@ -85,9 +83,9 @@ class Report:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it is known what the model can do; a server may never tell its window."""
-        unknown = (step for step in self.steps if step.verdict == "unknown" and step.name != "window")
-        return self.error is None and not any(unknown)
+        """Whether it is known what the model can do; its first answer shows whether it follows a schema."""
+        can = {step.name: step.verdict != "unknown" for step in self.steps}
+        return self.error is None and can.get("tools", False) and can.get("vision", False)
 
 
 def remembered(database: Database, endpoint: Endpoint) -> tuple[Abilities, str]:
@@ -144,37 +142,47 @@ def find_out(
     is_known = not forget and of_model == model
     endpoint = replace(endpoint, model=model, found=found if is_known else NOTHING_KNOWN)
     asked = partial(_asked, endpoint, database, clock, timeout_s)
-    report = _of_model(endpoint, models, asked, SentLedger(database, clock, endpoint, "test"))
+    ledger = SentLedger(database, clock, endpoint, "test")
+    report = _of_model(endpoint, models, asked, ledger, is_test=forget)
     return replace(report, steps=(answers, *report.steps), model=model, models=models)
 
 
 def _of_model(
-    endpoint: Endpoint, models: Sequence[ListedModel], asked: Callable[[_Probe], _Result], ledger: SentLedger
+    endpoint: Endpoint,
+    models: Sequence[ListedModel],
+    asked: Callable[[_Probe], _Result],
+    ledger: SentLedger,
+    *,
+    is_test: bool,
 ) -> Report:
     owner = models[0].owned_by if models else ""
     listed = next((each for each in models if each.id == endpoint.model), ListedModel(endpoint.model, owner))
     said = told(endpoint.base_url, listed, endpoint.api_key, on_send=ledger)
     ledger.finish("answered" if said.supports_vision is not None else "model_refused")
     known = endpoint.chosen.over(said).over(endpoint.found)
-    unknown = [probe for probe in _PROBES if getattr(known, probe.field) is None]
+    unknown = [probe for probe in _PROBES[:-1] if getattr(known, probe.field) is None]
     if not unknown and endpoint.found != NOTHING_KNOWN:
         found = said.over(endpoint.found)
         return Report(tuple(_ability_steps(endpoint.chosen, said, found, {})), found)
-    # The last is always asked: whoever answers that is there, and what it refuses beside it cannot be done.
-    probes = dict.fromkeys([*unknown, _PROBES[-1]])
-    with ThreadPoolExecutor(len(probes), "abilities") as pool:  # takes no longer than the slowest
-        under_way = {probe: pool.submit(copy_context().run, asked, probe) for probe in probes}
-    results = {probe: each.result() for probe, each in under_way.items()}
-    answer, shown = results[_PROBES[-1]], NOTHING_KNOWN
+    results, has_answered, shown = dict[_Probe, _Result](), False, NOTHING_KNOWN
+    for probe in (*unknown, _SCHEMA_PROBE):
+        # Whoever answers one is there, and what it refuses of the others cannot be done.
+        if probe is _SCHEMA_PROBE and has_answered and not is_test:
+            break
+        results[probe] = result = asked(probe)
+        has_answered |= result.error is None
+        if result.error and not isinstance(result.error, _REFUSALS):
+            break
+    answer = [each for each in results.values() if each.error is None or not has_answered][-1]
     for probe, result in results.items():
-        if answer.error is None and isinstance(result.error, _REFUSALS):
+        if has_answered and isinstance(result.error, _REFUSALS):
             shown = probe.refused.over(shown)
         shown = result.found.over(shown)
     found = said.over(shown).over(endpoint.found)
     steps = list(_answer_steps(endpoint, models, answer))
-    if answer.error is None:
+    if has_answered:
         steps += _ability_steps(endpoint.chosen, said, found, results)
-    return Report(tuple(steps), found, error=answer.error, duration_ms=answer.duration_ms)
+    return Report(tuple(steps), found, error=answer.error)
 
 
 # -- asking the model -------------------------------------------------------------------------
@@ -228,9 +236,7 @@ def _asked(
         found = probe.ask(ask)
     except ModelError as error:
         return _Result(error=error)
-    finally:
-        database.close_thread()
-    if probe is _PROBES[-1] and model.format_level:  # answered, but not held to the schema
+    if probe is _SCHEMA_PROBE and model.format_level:  # answered, but not held to the schema
         found = probe.refused
     return _Result(found, said, duration_ms=round((time.monotonic() - started_s) * 1000))
 
@@ -290,15 +296,16 @@ def _follows_schema(ask: _Ask) -> Abilities:
     return Abilities(supports_json_schema=kinds == {"word": str, "number": int})
 
 
+_SCHEMA_PROBE = _Probe(
+    "json_schema",
+    _follows_schema,
+    N_("its answer follows a schema"),
+    N_("it follows no schema; answers are checked all the same"),
+)
 _PROBES = (
     _Probe("tools", _calls_tools, N_("it calls tools"), N_("it calls no tools")),
     _Probe("vision", _sees, N_("it sees pictures"), N_("it sees no pictures")),
-    _Probe(
-        "json_schema",
-        _follows_schema,
-        N_("its answer follows a schema"),
-        N_("it follows no schema; answers are checked all the same"),
-    ),
+    _SCHEMA_PROBE,
 )
 
 

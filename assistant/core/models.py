@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, field, replace
@@ -19,11 +19,11 @@ from assistant.core import abilities, endpoints
 from assistant.core.abilities import Report
 from assistant.core.endpoints import Endpoint, opened
 from assistant.core.errors import UnknownModel
-from engines.cancellation import Cancellation
+from engines.cancellation import Cancellation, current
 from engines.chat.client import WAITS_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import NOTHING_KNOWN, Abilities, ChatModel
+from engines.chat.protocol import NOTHING_KNOWN, Abilities, ChatModel, ModelStopped
 from store.core import preferences
 from store.core.database import Database
 from store.core.errors import StoreError, existing
@@ -40,6 +40,8 @@ PATIENCE_S = 6.0
 """How long a turn waits until it is known what its model can do."""
 
 _PROBE_TIMEOUT_S = 30.0
+_LEAVE_S = 1.0
+"""How long a search that makes way is waited for: its request is ended, and what it has found is kept."""
 PAUSE_S = 60.0
 """After a search that left something unknown, the next one begins no sooner."""
 
@@ -56,6 +58,19 @@ class _Entry:
     search_again_s: float = 0.0  # a search that has ended is followed by none before
     # Of no turn: a search goes on when the one is over that began it.
     cancellation: Cancellation = field(default_factory=lambda: Context().run(Cancellation))
+    searching: Cancellation = field(default_factory=lambda: Context().run(Cancellation))
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether it is being found out what the model can do."""
+        return self.search is not None and self.search.is_alive()
+
+    def start(self, search: Callable[[_Entry], None]) -> None:
+        """Have a thread find out what the model can do."""
+        with self.cancellation.here():
+            self.searching = Cancellation()
+        self.search = threading.Thread(target=search, args=(self,), name="abilities", daemon=True)
+        self.search.start()
 
     @property
     def place(self) -> tuple[str, str]:
@@ -234,7 +249,9 @@ class ChatModels:
 
     @contextmanager
     def for_a_person(self) -> Iterator[None]:
-        """While somebody waits for an answer. What is asked in the background is ended."""
+        """While somebody waits for an answer. What is asked in the background is ended; what made way for the
+        answer goes on after it.
+        """
         with self._lock:
             self._waiting += 1
             for work in self._background:
@@ -244,6 +261,9 @@ class ChatModels:
         finally:
             with self._lock:
                 self._waiting -= 1
+                for entry in () if self._waiting else self._entries.values():
+                    if entry.searching.is_over and not (entry.is_searched or entry.cancellation.is_over):
+                        entry.start(self._find_out)
 
     @contextmanager
     def in_background(self) -> Iterator[Cancellation]:
@@ -266,8 +286,9 @@ class ChatModels:
         """`endpoint`, after it was found out what the model can do.
 
         The server is asked once a process for each model as it is set, the model only for what is not
-        known from before. All who wait for a model wait for one search, `patience_s` at most: it goes on,
-        and who comes later knows more. What no answer came to stays unknown, and is tried again later.
+        known from before. All who wait for a model wait for one search, `patience_s` at most; then it makes
+        way for what they ask, since a server may answer one request at a time. Who does not wait (0) only
+        begins it. What no answer came to stays unknown, and is tried again later.
         """
         entry = self._entry_of(name)
         if entry is None or self._database is None or entry.model is None or entry.as_set.key_problem:
@@ -275,12 +296,15 @@ class ChatModels:
         with self._lock:
             if entry.report and entry.report.is_complete:
                 return entry.endpoint
-            search = entry.search
-            if search is None or not (search.is_alive() or time.monotonic() < entry.search_again_s):
-                search = threading.Thread(target=self._find_out, args=(entry,), name="abilities", daemon=True)
-                entry.search = search
-                search.start()
+            if not (entry.is_searched or time.monotonic() < entry.search_again_s):
+                entry.start(self._find_out)
+            search, searching = entry.search, entry.searching
+        assert search
         search.join(patience_s)
+        asker = current()
+        if patience_s and search.is_alive() and not (asker and asker.is_over):  # who is over asks nothing
+            searching.now()
+            search.join(_LEAVE_S)
         return self.endpoint(name)
 
     def test(self, name: str) -> Report | None:
@@ -296,38 +320,26 @@ class ChatModels:
         entry = self._entry_of(name)
         return entry.report if entry else None
 
-    def note_answer(self, name: str, *, without_tools: bool, called_as: Collection[str] = ()) -> None:
-        """Keep what an answer showed: that the model was not held to a schema, was asked `without_tools`
-        because its endpoint refused them, or wrote all its calls as text (`called_as` has their formats).
-        """
+    def note(self, name: str, shown: Abilities) -> None:
+        """Keep what an answer or a refusal has `shown`, also that the model was not held to a schema."""
         entry = self._entry_of(name)
         if entry is None or entry.model is None:
             return
-        is_loose = entry.model.format_level > 0 and entry.endpoint.supports_json_schema
-        shown = Abilities(supports_json_schema=False if is_loose else None)
-        if without_tools:
-            shown = replace(shown, supports_tools=False)
-        elif called_as and not {"", entry.endpoint.tool_format} & set(called_as):
-            shown = replace(shown, supports_tools=True, tool_format=min(called_as))
+        if entry.model.format_level > 0 and entry.endpoint.supports_json_schema:
+            shown = replace(shown, supports_json_schema=False)
         found = shown.over(entry.endpoint.found)
         if found != entry.endpoint.found:
             self._learn(entry, found, entry.endpoint.model)
 
-    def note_window(self, name: str, window: int) -> None:
-        """Keep the window that an endpoint named when it refused a request as too long."""
-        entry = self._entry_of(name)
-        if entry is not None:
-            found = replace(entry.endpoint.found, context_tokens=window)
-            self._learn(entry, found, entry.endpoint.model)
-
     def _find_out(self, entry: _Entry) -> None:
+        searching = entry.searching
         try:
-            with entry.cancellation.here():
+            with searching.here():
                 self._report(entry, min(_PROBE_TIMEOUT_S, self.timeout_s))
         except StoreError as error:
             log.warning("what %s can do was not found out: %s", entry.as_set.name, error)
         finally:
-            entry.search_again_s = time.monotonic() + PAUSE_S
+            entry.search_again_s = 0.0 if searching.is_over else time.monotonic() + PAUSE_S
             if self._database:
                 self._database.close_thread()
 
@@ -336,7 +348,7 @@ class ChatModels:
         report = abilities.find_out(entry.as_set, self._database, self._clock, timeout_s, forget=forget)
         # What a refusal told meanwhile is found out, too.
         found = report.found if forget else report.found.over(entry.endpoint.found)
-        self._learn(entry, found, report.model, report)
+        self._learn(entry, found, report.model, None if isinstance(report.error, ModelStopped) else report)
         return report
 
     def _learn(self, entry: _Entry, found: Abilities, model: str, report: Report | None = None) -> None:

@@ -108,7 +108,7 @@ class QueryEmbedder:
             likeness = partial(self.likeness, words) if words else None
             return RetrievalQuery(text, *self._known[key], likeness=likeness)
 
-    def asked_soon(self, text: str, *, mode: str = "hybrid") -> RetrievalQuery:
+    def asked_soon(self, text: str, turn_id: int | None = None, *, mode: str = "hybrid") -> RetrievalQuery:
         """The same for whoever words can answer: where meaning takes longer than a moment, because a model is
         loaded or an endpoint is slow, the problem is `LOADING`, and it is there for whoever asks again.
         """
@@ -118,7 +118,7 @@ class QueryEmbedder:
 
         def ask() -> None:
             try:
-                meaning = self.asked(text)
+                meaning = self.asked(text, turn_id)
                 if meaning.likeness:  # the model of single words is another one
                     meaning.likeness([text])
                 found.append(meaning)

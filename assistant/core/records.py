@@ -359,15 +359,6 @@ class DeltaEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class ShortenedEvent:
-    """Results of tools no longer fit: so many were left out, so many lost their ends; `message` says so."""
-
-    left_out: int
-    shortened: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class ToolCallEvent:
     """A call as it stands now; the same `call.id` comes again when its state changes."""
 
@@ -404,7 +395,6 @@ TurnEvent = (
     StatusEvent
     | EvidenceEvent
     | DeltaEvent
-    | ShortenedEvent
     | ToolCallEvent
     | ApprovalEvent
     | TextEvent

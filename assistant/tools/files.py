@@ -14,7 +14,6 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -36,17 +35,12 @@ _BINARY_SAMPLE = 8_192
 _KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 
 
-@dataclass(frozen=True, slots=True)
-class FileText:
-    """The text of a file; `is_whole` when nothing follows."""
-
-    text: str
-    size_bytes: int
-    is_whole: bool
-
-
-def read_text(roots: Sequence[Path], path: str, max_bytes: int, never: Sequence[Path] = ()) -> FileText:
-    """A text file below one of the roots, its first `max_bytes` bytes. Raises `ToolFailed`."""
+def read_text(
+    roots: Sequence[Path], path: str, max_bytes: int, never: Sequence[Path] = ()
+) -> tuple[str, int]:
+    """The text of a file below one of the roots, of its first `max_bytes` bytes, and how many it has. Raises
+    `ToolFailed`.
+    """
     with _opened(roots, path, never) as (descriptor, status):
         if not stat.S_ISREG(status.st_mode):
             raise ToolFailed("Only regular files are read; this is a folder, a device or a pipe.")
@@ -61,7 +55,7 @@ def read_text(roots: Sequence[Path], path: str, max_bytes: int, never: Sequence[
         text = codecs.getincrementaldecoder("utf-8")().decode(content, final=is_whole)
     except UnicodeDecodeError as error:
         raise ToolFailed("This is not a text file in UTF-8.") from error
-    return FileText(text, status.st_size, is_whole)
+    return text, len(content) if is_whole else max(status.st_size, max_bytes + 1)
 
 
 def list_folder(
@@ -166,10 +160,13 @@ def read_file(
     file. `next_offset` says where to go on; at the end there is none. Use list_directory to find names."""
     max_bytes = context.settings.read_file_max_bytes
     own = [context.library.database.data_dir.home]
-    file = read_text(_roots(context), path, max_bytes, own)
-    note = f"Only the first {max_bytes:,} of its {file.size_bytes:,} bytes are read."
-    piece = _piece(file.text[offset : offset + limit], offset, len(file.text), "" if file.is_whole else note)
-    return {"path": path, "size_bytes": file.size_bytes, **piece}
+    text, size = read_text(_roots(context), path, max_bytes, own)
+    note = f"Only the first {max_bytes:,} of its {size:,} bytes are read." if size > max_bytes else ""
+    return {
+        "path": path,
+        "size_bytes": size,
+        **_piece(text[offset : offset + limit], offset, len(text), note),
+    }
 
 
 def _piece(text: str, offset: int, total: int, note: str) -> dict[str, object]:

@@ -21,8 +21,7 @@ Expression = Annotated[str, Field(description="Such as 2*(3+4), sqrt(2), 17 % 5 
 @tool(reaches=N_("nothing but the numbers it is given"))
 def calculator(context: ToolContext, expression: Expression) -> object:
     """Works out an arithmetic expression exactly; call it for any calculation instead of doing it
-    in your head. Knows + - * / // % ** and parentheses, abs, round, floor, ceil, sqrt, exp, log,
-    sin, cos, tan, factorial, min and max, pi and e; angles are radians."""
+    in your head. Knows + - * / // % ** and parentheses, abs, round, floor, ceil, sqrt, min and max."""
     return {"result": calculate(expression)}
 
 
@@ -76,8 +75,6 @@ def _value(node: ast.expr) -> Number:
     match node:
         case ast.Constant(value=value) if type(value) in (int, float):
             return _checked(value)
-        case ast.Name(id=name) if name in _CONSTANTS:
-            return _CONSTANTS[name]
         case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _OPERATORS:
             return _checked(_OPERATORS[type(sign)](_value(operand)))
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
@@ -114,12 +111,6 @@ def _power(base: Number, exponent: Number) -> Number:
     return float(result)
 
 
-def _factorial(value: Number) -> Number:
-    if not isinstance(value, int) or not 0 <= value <= 500:
-        raise ToolFailed("factorial takes a whole number from 0 to 500.")
-    return math.factorial(value)
-
-
 def _rounded(value: Number, digits: Number = 0) -> Number:
     if not isinstance(digits, int) or not -400 <= digits <= 400:
         raise ToolFailed("round takes a whole number of digits.")
@@ -137,16 +128,12 @@ _OPERATORS: dict[type, Callable[..., Number]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
 }
-_CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau}
-_OF_MATH = (
-    *(math.floor, math.ceil, math.sqrt, math.exp, math.log, math.log2, math.log10),
-    *(math.sin, math.cos, math.tan, math.asin, math.acos, math.atan),
-)
 _FUNCTIONS: dict[str, Callable[..., Number]] = {
     "abs": abs,
     "round": _rounded,
-    "factorial": _factorial,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "sqrt": math.sqrt,
     "min": min,
     "max": max,
-    **{function.__name__: function for function in _OF_MATH},
 }

@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
 
+from assistant.core.query_embedder import LOADING
 from assistant.core.records import Claim, Coverage
 from assistant.core.strings import text
 from assistant.core.texts import asked_in
@@ -26,7 +27,7 @@ from assistant.turns import scope
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Completion, ModelError
-from store.embeddings.knn import WORDS_ONLY
+from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.ocr import readings
 from store.search.filters import Filters
 
@@ -35,36 +36,54 @@ WEEK = 7
 
 
 def look(turn: RunningTurn) -> Retrieval:
-    """The frames that fit the question; the turn notes them, and what was not looked at.
+    """The last of `looks`."""
+    *_, retrieval = looks(turn)
+    return retrieval
+
+
+def looks(turn: RunningTurn) -> Iterator[Retrieval]:
+    """The frames that fit the question; the turn notes them, and what was not looked at. First those that
+    have its words, where its meaning takes a while: a model of vectors is loaded, or its endpoint is slow.
 
     A conversation about a frame or a moment is shown that by its message. In agent mode, and of a time to
     come, nothing is looked at. Raises `StoreError`, and `Cancelled` when the turn was stopped.
     """
-    plan, services = turn.plan, turn.services
+    plan, embedder = turn.plan, turn.services.embedder
     if plan.about and plan.shows_anchor:
-        retrieval = _given(turn, tuple(entries_of(plan.about.frames, plan.words)))
-    elif plan.mode == "agent" or plan.is_to_come:
-        retrieval = _given(turn)
-    else:
-        # An endpoint of vectors may be slow, too.
-        meaning, embedder = WORDS_ONLY, services.embedder
-        if embedder and plan.words:
-            meaning = turn.wait_for(partial(embedder.asked, plan.searched_for, turn.stored.id))
-        also = () if plan.request.frame_id is None else (plan.request.frame_id,)
-        spread = select_in if plan.mode == "evidence" else spread_in
-        retrieval = retrieve(
-            turn.database,
-            _filters(plan),
-            (*plan.words, *_days_ahead(plan)),
-            services.clock(),
-            meaning=meaning,
-            also=also,
-            spread=spread,
-        )
+        yield _noted(turn, plan, _given(turn, tuple(entries_of(plan.about.frames, plan.words))))
+        return
+    if plan.mode == "agent" or plan.is_to_come:
+        yield _noted(turn, plan, _given(turn))
+        return
+    meaning = WORDS_ONLY
+    if embedder and plan.words:
+        ask = partial(embedder.asked, plan.searched_for, turn.stored.id)
+        # Evidence mode is one look.
+        meaning = turn.wait_for(ask) if plan.mode == "evidence" else embedder.asked_soon(*ask.args)
+        if meaning.problem == LOADING:
+            yield _noted(turn, plan, _found(turn, plan, meaning))
+            meaning = turn.wait_for(ask)
+    yield _noted(turn, plan, _found(turn, plan, meaning))
+
+
+def _found(turn: RunningTurn, plan: TurnPlan, meaning: RetrievalQuery) -> Retrieval:
+    return retrieve(
+        turn.database,
+        _filters(plan),
+        (*plan.words, *_days_ahead(plan)),
+        turn.now_ms(),
+        meaning=meaning,
+        also=() if plan.request.frame_id is None else (plan.request.frame_id,),
+        spread=select_in if plan.mode == "evidence" else spread_in,
+    )
+
+
+def _noted(turn: RunningTurn, plan: TurnPlan, retrieval: Retrieval) -> Retrieval:
+    """What of it may be shown; the turn notes that."""
     if plan.request.without:
         retrieval = retrieval.only(lambda frame: frame.id not in plan.request.without)
-    if services.permits:  # totals tell of every app
-        retrieval = replace(retrieval.only(services.permits), totals=no_totals)
+    if permits := turn.services.permits:  # totals tell of every app
+        retrieval = replace(retrieval.only(permits), totals=no_totals)
     turn.coverage = retrieval.coverage
     turn.evidence = citations.items(retrieval.entries, (), (), plan.zone)
     turn.plan = replace(plan, scope=scope.counted(plan.scope, turn.coverage.frames_in_range, plan.language))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from assistant.core.egress_log import SentLedger, total_of
-from assistant.core.records import DeltaEvent, ShortenedEvent, TurnEvent
+from assistant.core.records import DeltaEvent, TurnEvent
 from assistant.core.strings import text
 from assistant.evidence.replies import StreamBuffer, has_answer
 from assistant.formats.parsing import Call, Parsed, call_as_text
@@ -115,27 +115,16 @@ def _as_requested(session: ModelSession, call: Call) -> tuple[Completion, Parsed
 
 def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Completion, Parsed]]:
     """One answer of the model, told as it comes. A request that was too long is made smaller."""
-    plan = session.plan
     session.parts += 1
-    yield session.turn.status("thinking", model=plan.model.name)
+    yield session.turn.status("thinking", model=session.plan.model.name)
     session.fit()
     for shrinks_left in range(MAX_SHRINKS, -1, -1):
         try:
             completion = yield from _completed(session)
             break
         except ContextTooLong as error:
-            if not shrinks_left:
+            if not (shrinks_left and session.shrink(error)):
                 raise
-            if session.is_smaller(error) and not session.rounds:  # all of it, the tools too, is chosen anew
-                session.turn.services.models.note_window(plan.model.name, error.window)
-                session.begin(error.window)
-                continue
-            left_out, shortened = session.left_out, session.shortened
-            if not session.shrink(error):
-                raise
-            told = {"left_out": session.left_out - left_out, "shortened": session.shortened - shortened}
-            if any(told.values()):
-                yield ShortenedEvent(**told, message=text("shortened", plan.language, **told))
     reply = tool_execution.read(completion, session.tools, session.form)
     if reply.calls:
         session.turn.called_as.add(reply.form)

@@ -14,6 +14,7 @@ names it before it leaves.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -42,8 +43,6 @@ LARGE_TIMES = 4
 """A text of more than so many times what may be told of all is not told, where it can be read in pieces."""
 
 _MAX_NAME_CHARS = 100
-_WORTH_CHARS = 200
-"""Less of a text than this says nothing: then only its name is told."""
 
 Read = Callable[[int, int], str]
 """The first so many characters of a file: (id, count)."""
@@ -70,9 +69,12 @@ def attachment_text(
     """
     if not attached:
         return AttachmentText()
-    room = max_chars
+    most, room = max_chars * LARGE_TIMES if can_read else math.inf, max_chars
+    own = [file for file in attached.own if 0 < file.characters <= most]
+    earlier = [] if can_read else [file for file in attached.earlier if file.characters]
     while True:
-        shares = _shares(attached, room, max_chars * LARGE_TIMES if can_read else None)
+        shares = _shares(own, room)
+        shares |= _shares(earlier, room - sum(shares.values()))
         texts = {number: read(number, count) for number, count in shares.items()}
         size = sum(estimate_tokens(text) for text in texts.values())
         if size <= max_tokens or not texts:
@@ -91,19 +93,12 @@ def attachment_text(
     )
 
 
-def _shares(attached: Attached, room: int, large: int | None) -> dict[int, int]:
+def _shares(files: Sequence[Attachment], room: int) -> dict[int, int]:
     """How many characters of each file are told: short ones whole, long ones as much as each other."""
     counts: dict[int, int] = {}
-    for files in (attached.own, attached.earlier if large is None else ()):
-        shortest_first = sorted(
-            (file for file in files if file.characters and (large is None or file.characters <= large)),
-            key=lambda attachment: attachment.characters,
-        )
-        for at, attachment in enumerate(shortest_first):
-            count = min(attachment.characters, room // (len(shortest_first) - at))
-            if count >= min(_WORTH_CHARS, attachment.characters):
-                counts[attachment.id] = count
-                room -= count
+    for at, file in enumerate(sorted(files, key=lambda each: each.characters)):
+        counts[file.id] = min(file.characters, room // (len(files) - at))
+        room -= counts[file.id]
     return counts
 
 
@@ -229,10 +224,15 @@ def _wanted(turn: RunningTurn, retrieval: Retrieval) -> Sequence[Entry]:
     best = [of_frame[number] for number in retrieval.best if number in of_frame]
     # Of several looks at one screen the one that is told.
     found = list({look.same_as or look.entry.id: look.entry for look in reversed(best)}.values())[::-1]
-    found = found[:MAX_FRAMES]
-    if plan.request.pictures or _asks_for_looks(turn, retrieval):
-        return found
-    return [entry for entry in found if sum(map(str.isalpha, entry.frame.text)) < HARDLY_READ_LETTERS]
+    if not (plan.request.pictures or _asks_for_looks(turn, retrieval)):
+        return list(filter(_is_hardly_read, found[:MAX_FRAMES]))
+    if not any(matches(plan.words, entry.frame.text) for entry in found):  # no words find a drawing
+        found = [*filter(_is_hardly_read, (look.entry for look in told if not look.same_as)), *found]
+    return list({entry.id: entry for entry in found}.values())[:MAX_FRAMES]
+
+
+def _is_hardly_read(entry: Entry) -> bool:
+    return sum(map(str.isalpha, entry.frame.text)) < HARDLY_READ_LETTERS
 
 
 def _asks_for_looks(turn: RunningTurn, retrieval: Retrieval) -> bool:

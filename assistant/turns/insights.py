@@ -26,7 +26,7 @@ from assistant.turns.transcript import TranscriptMessage, transcript
 from engines.cancellation import Cancelled
 from engines.chat.completions import in_request
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ChatModel, Message, ModelError, ModelMalformed, object_in
+from engines.chat.protocol import ChatModel, Message, ModelError
 from store.chats import conversations
 from store.core.errors import StoreError
 from store.memory import insights
@@ -94,21 +94,12 @@ def _title_by_model(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
         (turn.database, services.clock, endpoint),
         model,
         messages,
-        _unwrapped,
+        str,
         timeout_s=services.models.timeout_s,
         turn_id=turn.stored.id,
         blocks=blocks,
         is_current=turn.is_current,
     )
-
-
-def _unwrapped(answer: str) -> str:
-    """A title where a model wrapped it into JSON all the same."""
-    try:
-        values = object_in(answer).values()
-    except ModelMalformed:
-        return answer
-    return next((value for value in values if isinstance(value, str)), "")
 
 
 # -- the messages ---------------------------------------------------------------------------

@@ -38,6 +38,7 @@ from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import RunningTurn, TurnPlan, reserve
 from engines.cancellation import Cancelled
 from engines.chat.protocol import (
+    Abilities,
     ChatModel,
     ContextTooLong,
     Message,
@@ -94,28 +95,31 @@ class ModelSession:
     files: AttachmentText = field(default_factory=AttachmentText)
     usages: list[Usage] = field(default_factory=list)
     parts: int = 0
-    left_out: int = 0
-    shortened: int = 0
-    turns_left_out: int = 0
-    tools_on: int = 0
-    tools_left_out: int = 0
+    left: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """What the model did not get as a whole, by the sentence that says so: how many, and of how many."""
     is_silent: bool = False
     """Whether it was asked and said nothing, or nothing that can be used."""
     heard: StreamBuffer = field(default_factory=StreamBuffer)
     """What of the answer that is being written was heard so far."""
 
     def __post_init__(self) -> None:
-        self.begin(self.model.context_tokens)
+        self.window = self.model.context_tokens
+        self.begin()
 
-    def begin(self, window: int) -> None:
-        """Choose all of a first request for a window: tools, pictures, frames, and the chat before."""
+    def begin(self) -> None:
+        """Choose all of a first request for the window: tools, pictures, frames, and the chat before."""
         turn, plan, agent = self.turn, self.plan, self.turn.services.agent
-        self.window, self.form = window, self.endpoint.tool_format if plan.uses_tools else ""
+        self.form = self.endpoint.tool_format if plan.uses_tools else ""
         self.tools = self._offered() if plan.uses_tools else []
-        self.pictures = attachments.pictures_of(turn, self.retrieval, window // 4)
+        self.pictures = attachments.pictures_of(turn, self.retrieval, self.window // 4)
         settings, sees = agent.settings if agent else None, bool(self.pictures.pictures)
         self.blocks = blocks(plan, self.tools, settings, self.form, sees=sees)
         self.compose()
+        if self.tools and self.retrieval.entries and not self.packed.entries:  # frames answer more than tools
+            turn.plan = replace(plan, uses_tools=False)
+            self.left["tools_left_out"] = (self.left["tools_left_out"][1],) * 2
+            self.begin()
+            return
         shown, texts = self.packed.entries, self.files.texts
         self.findings = TurnFindings()
         self.findings.take(Findings({entry.frame.id: entry.id for entry in shown}))
@@ -146,7 +150,7 @@ class ModelSession:
             tools = [tool for tool in tools if tool.name == wanted or gates.holds(tool.name)]
         basic = registry.GATHERING if plan.about else registry.BASIC
         kept = registry.fitting(tools, self.window, wanted, nearness, basic)
-        self.tools_on, self.tools_left_out = len(tools), len(tools) - len(kept)
+        self.left["tools_left_out"] = len(tools) - len(kept), len(tools)
         return kept
 
     @property
@@ -201,7 +205,7 @@ class ModelSession:
         whole = self._packed(_EVERYTHING, is_fuller=False)
         wanted = upper_tokens(whole.text) + len(whole.entries)
         history = recent(self.turn.history, max(room // 4, room - wanted), plan)
-        self.turns_left_out = len(self.turn.history) - len(history)
+        self.left["turns_left_out"] = len(self.turn.history) - len(history), len(self.turn.history)
         sent = [message for exchange in history for message in exchange]
         room -= tokens_of(sent)
         packed = self._packed(room // 2 if self.rounds else room)
@@ -234,24 +238,25 @@ class ModelSession:
         if self.rounds and tokens_of(self.messages) > self.room:
             self.compose()
         before = len(self.head)
-        messages, left_out, shortened = fit(self.messages, self.room)
+        messages, *counts = fit(self.messages, self.room)
         self.head, self.rounds = messages[:before], messages[before:]
-        self.left_out += left_out
-        self.shortened += shortened
-
-    def is_smaller(self, error: ModelError | Cancelled) -> bool:
-        """Whether a refusal names a window that is smaller than the one that requests were made for."""
-        return isinstance(error, ContextTooLong) and 0 < error.window < self.window
+        for name, count in zip(("results_left_out", "results_shortened"), counts, strict=True):
+            self.left[name] = self.left.get(name, (0, 0))[0] + count, 0
 
     def shrink(self, refusal: ContextTooLong) -> bool:
-        """The window that was named, else half of what was refused, for all that follows in the turn; False
-        where nothing can be left out.
+        """The window that was named, which is kept, else half of what was refused, for all that follows in
+        the turn; False where nothing can be left out.
         """
         sent = self.messages
-        half = (tokens_of(sent) + self.window - self.room) // 2
-        self.window = refusal.window if self.is_smaller(refusal) else half
-        self.compose()
-        self.fit()
+        is_named = 0 < refusal.window < self.window
+        self.window = refusal.window if is_named else (tokens_of(sent) + self.window - self.room) // 2
+        if is_named:
+            self.turn.services.models.note(self.model.name, Abilities(context_tokens=refusal.window))
+        if is_named and not self.rounds:
+            self.begin()
+        else:
+            self.compose()
+            self.fit()
         return self.messages != sent
 
     def refusal(self, ending: ModelError | Cancelled) -> ModelError | None:
@@ -272,16 +277,9 @@ class ModelSession:
 
     def warn(self) -> None:
         """Say in the turn what the model did not get as a whole."""
-        frames, tools = self.packed.left_out, self.tools_left_out
-        counts: tuple[tuple[str, int, dict[str, int]], ...] = (
-            ("tools_left_out", tools, {"total": self.tools_on}),
-            ("turns_left_out", self.turns_left_out, {}),
-            ("results_left_out", self.left_out, {}),
-            ("results_shortened", self.shortened, {}),
-            ("left_out", frames, {"total": frames + len(self.packed.entries)}),
-        )
-        language = self.plan.language
-        self.turn.warnings += [text(name, language, count=n, **more) for name, n, more in counts if n]
+        language, frames = self.plan.language, self.packed.left_out
+        left = self.left | {"left_out": (frames, frames + len(self.packed.entries))}
+        self.turn.warnings += [text(name, language, count=n, total=of) for name, (n, of) in left.items() if n]
         if self.window < self.model.context_tokens and not self.rounds:
             self.turn.warnings.append(text("shrunk", language, tokens=self.window))
 

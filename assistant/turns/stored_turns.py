@@ -63,15 +63,14 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
         identity = plan.voice.identity if plan.request.amend else plan.voice.words
         chat_id = conversations.create(database, plan.message, now_ms, identity, anchored)
     # What it was given beside its words, to be asked again; what was not given is missing.
-    given: dict[str, Any] = {"filters": filters} if (filters := plan.filters.given()) else {}
-    if plan.is_bounded:
-        given |= {"start_ms": plan.start_ms, "end_ms": plan.end_ms}
-    if plan.request.without:
-        given["without"] = sorted(plan.request.without)
-    if plan.request.persona_id == NO_VOICE:
-        given["persona_id"] = NO_VOICE
-    if plan.request.frame_id is not None:
-        given["frame_id"] = plan.request.frame_id
+    given = {
+        "filters": plan.filters.given(),
+        "start_ms": plan.start_ms if plan.is_bounded else None,
+        "end_ms": plan.end_ms if plan.is_bounded else None,
+        "without": sorted(plan.request.without),
+        "persona_id": NO_VOICE if plan.request.persona_id == NO_VOICE else None,
+        "frame_id": plan.request.frame_id,
+    }
     # Where only tools look, what they show tells the time.
     is_timed = plan.mode != "agent" or plan.has_range
     try:
@@ -87,7 +86,7 @@ def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedC
             now_ms=now_ms,
             persona=plan.voice.persona,
             style_note=plan.voice.style_note,
-            given=given,
+            given={name: value for name, value in given.items() if value not in (None, [], {})},
             session_id=plan.request.session_id,
             attached=[file.id for file in plan.attached.own],
             last_deletion_id=plan.last_deletion_id,

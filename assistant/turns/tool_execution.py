@@ -87,9 +87,7 @@ def _new_call(session: ModelSession, iteration: int, wanted: Call) -> NewToolCal
     call = NewToolCall(iteration, wanted.id, wanted.name, wanted.arguments, error=wanted.error)
     if call.error:
         return call
-    database, tool = session.database, session.agent.tools.get(wanted.name)
-    if tool is None:
-        return replace(call, error=f"There is no tool {wanted.name!r}.")
+    database, tool = session.database, session.agent.tools[wanted.name]
     mode = modes(database, session.agent.tools)[wanted.name]
     if mode == "off":
         return replace(call, error=f"The tool {wanted.name!r} is switched off.")
@@ -288,14 +286,17 @@ def result_of(call: ToolCall) -> str:
     return json.dumps({"error": why}, ensure_ascii=False)
 
 
-def result_text(result: str) -> str:
-    """A result as the model gets it: JSON that cannot imitate a call or a citation."""
-    return json.dumps(_harmless(json.loads(result)), ensure_ascii=False)
+def result_text(result: str, *, is_of_now: bool = True) -> str:
+    """A result as the model gets it: JSON that cannot imitate a call or a citation. One of an earlier turn
+    has no ids, which mean nothing now.
+    """
 
+    def harmless(value: Any) -> Any:
+        if isinstance(value, str):
+            return neutralized(value).replace("[[", "[ [").replace("]]", "] ]")
+        if isinstance(value, dict):
+            kept = {key: inner for key, inner in value.items() if is_of_now or key != "cite"}
+            return {harmless(key): harmless(inner) for key, inner in kept.items()}
+        return list(map(harmless, value)) if isinstance(value, list) else value
 
-def _harmless(value: Any) -> Any:
-    if isinstance(value, str):
-        return neutralized(value).replace("[[", "[ [").replace("]]", "] ]")
-    if isinstance(value, dict):
-        return {_harmless(key): _harmless(inner) for key, inner in value.items()}
-    return [_harmless(inner) for inner in value] if isinstance(value, list) else value
+    return json.dumps(harmless(json.loads(result)), ensure_ascii=False)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, cast
+from typing import cast
 
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
@@ -170,26 +170,13 @@ def _exchange(services: TurnServices, plan: TurnPlan, turn: StoredTurn) -> Excha
 
 
 def _told_again(calls: Sequence[ToolCall], form: str, *, as_text: bool) -> list[Message]:
-    """One round. What an earlier turn could cite by an id means nothing in this one."""
+    """One round of an earlier turn."""
     wanted = [
         Call(f"t{call.turn}_{call.call_id}"[:64], call.tool, json.loads(call.arguments)) for call in calls
     ]
-    results = {
-        want.id: result_text(without_cites(result_of(call))) for want, call in zip(wanted, calls, strict=True)
-    }
-    reply = Parsed(calls[0].said, tuple(wanted))
-    return result_messages(reply, results, form, as_text=as_text)
-
-
-def without_cites(output: str) -> str:
-    """The JSON of a result without the ids that its frames were to be cited by."""
-
-    def cleaned(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: cleaned(inner) for key, inner in value.items() if key != "cite"}
-        return [cleaned(inner) for inner in value] if isinstance(value, list) else value
-
-    return json.dumps(cleaned(json.loads(output)), ensure_ascii=False)
+    told = (result_text(result_of(call), is_of_now=False) for call in calls)
+    results = dict(zip((want.id for want in wanted), told, strict=True))
+    return result_messages(Parsed(calls[0].said, tuple(wanted)), results, form, as_text=as_text)
 
 
 def _answer(turn: StoredTurn, most: int | None = None) -> Message:

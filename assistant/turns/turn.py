@@ -29,7 +29,7 @@ from assistant.core.records import (
 )
 from assistant.core.strings import text
 from assistant.turns import insights, second_reading, transcript
-from assistant.turns.answering import look, no_captures
+from assistant.turns.answering import looks, no_captures
 from assistant.turns.asking import ask
 from assistant.turns.beside_answers import Beside
 from assistant.turns.plain_answers import quotation
@@ -37,7 +37,7 @@ from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServi
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
 from engines.cancellation import Cancelled, CancelToken
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ModelError, ModelRefused
+from engines.chat.protocol import NOTHING_KNOWN, Abilities, ModelError, ModelRefused
 from store.chats import tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.core.errors import StoreError
@@ -126,16 +126,25 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
         turn.warnings = [text("without_tools", plan.language, why=heard(turn.refusal.detail))]
         checked = yield from _looked_and_asked(turn)
     if turn.usage:
-        is_refused = isinstance(turn.refusal, ModelRefused)
-        turn.services.models.note_answer(plan.model.name, without_tools=is_refused, called_as=turn.called_as)
+        turn.services.models.note(plan.model.name, _shown(turn))
     return checked
+
+
+def _shown(turn: RunningTurn) -> Abilities:
+    """What an answer has shown of its model."""
+    if isinstance(turn.refusal, ModelRefused):
+        return Abilities(supports_tools=False)
+    told = turn.services.models.endpoint(turn.plan.model.name).tool_format
+    if turn.called_as and turn.called_as.isdisjoint(("", told)):  # all its calls were written as text
+        return Abilities(supports_tools=True, tool_format=min(turn.called_as))
+    return NOTHING_KNOWN
 
 
 def _looked_and_asked(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
     yield turn.status("searching")
-    retrieval = look(turn)
-    if retrieval.entries:
-        yield EvidenceEvent(turn.evidence, turn.coverage, turn.plan.scope)
+    for retrieval in looks(turn):
+        if retrieval.entries:
+            yield EvidenceEvent(turn.evidence, turn.coverage, turn.plan.scope)
     if turn.refusal is None:
         turn.plan = turn.wait_for(lambda: settled(turn.services, turn.plan))
     model, beside = turn.plan.model, Beside(turn)

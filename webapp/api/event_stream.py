@@ -32,7 +32,7 @@ def event_body(chat_id: int, turn: int, seq: int, event: TurnEvent) -> dict[str,
     return {"v": VERSION, "chat_id": chat_id, "turn": turn, "seq": seq, **_content(event)}
 
 
-_AS_THEY_ARE = {DeltaEvent: "text", records.ShortenedEvent: "shortened", records.TextEvent: "block"}
+_AS_THEY_ARE = {DeltaEvent: "text", records.TextEvent: "block"}
 
 
 def _content(event: TurnEvent) -> dict[str, Any]:

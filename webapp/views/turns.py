@@ -16,7 +16,6 @@ from assistant.core.records import (
     DeltaEvent,
     EvidenceEvent,
     Query,
-    ShortenedEvent,
     StatusEvent,
     TurnEvent,
     TurnResult,
@@ -105,8 +104,8 @@ def _progress(
 
     Each of `steps` is (number, lines of what the model said, unchecked, what it then looked up).
     """
-    evidence = next((event.evidence for event in events if isinstance(event, EvidenceEvent)), ())
-    messages = [event.message for event in events if isinstance(event, StatusEvent | ShortenedEvent)]
+    evidence = next((event.evidence for event in reversed(events) if isinstance(event, EvidenceEvent)), ())
+    messages = [event.message for event in events if isinstance(event, StatusEvent)]
     if events and isinstance(events[-1], DeltaEvent):
         messages.append(_("Writing a draft. It is checked when it is complete."))
     deltas = [event for event in events if isinstance(event, DeltaEvent)]

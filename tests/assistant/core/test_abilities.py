@@ -64,10 +64,13 @@ def verdicts(report: Report) -> dict[str, str]:
 def test_a_model_that_was_only_named_shows_what_it_can(
     models: Any, can: tuple[str, ...], expected: Abilities
 ) -> None:
+    """Whether it follows a schema is not asked for before a test: its first answer shows that."""
     with StubModel(can=can) as stub:
         made = models(stub.base_url, model=f"stub {can}")
         assert made.endpoint(f"stub {can}").found == Abilities()
-        assert found(made).found == expected
+        assert found(made).found == replace(expected, supports_json_schema=None)
+        report = made.test(f"stub {can}")
+        assert report and report.found == made.endpoint(f"stub {can}").found == expected
         assert stub.requests == []
 
 
@@ -167,7 +170,7 @@ def test_what_is_set_counts_and_is_not_asked_for(models: Any) -> None:
         assert (endpoint.supports_tools, endpoint.supports_vision, endpoint.context_tokens) == (
             False, True, 9_000,
         )  # fmt: skip
-        assert len(stub.probes) == 1  # for a schema
+        assert len(stub.probes) == 1  # whether it answers
 
 
 def test_turns_at_the_same_time_ask_once(models: Any) -> None:
@@ -178,7 +181,17 @@ def test_turns_at_the_same_time_ask_once(models: Any) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(stub.probes) == 3
+        assert len(stub.probes) == 2
+
+
+def test_background_work_that_is_over_ends_no_search(models: Any) -> None:
+    with StubModel(can=ALL) as stub:
+        stub.may_show.clear()
+        made = models(stub.base_url, model="stub")
+        with made.for_a_person(), made.in_background():
+            made.find_out("stub", patience_s=0.05)
+        stub.may_show.set()
+        assert found(made).supports_vision and len(stub.probes) == 2
 
 
 def test_a_server_that_is_down_can_do_everything_later(models: Any) -> None:
@@ -203,7 +216,7 @@ def test_every_question_is_noted_before_it_leaves(models: Any, database: Databas
         found(models(stub.base_url, model="stub"))
     noted = egress_log.latest(database)
     assert {each.purpose for each in noted} == {"test"}
-    assert sorted(each.outcome for each in noted) == ["answered", "answered", "model_refused"]
+    assert sorted(each.outcome for each in noted) == ["answered", "model_refused"]
 
 
 def test_a_test_finds_out_anew_and_says_how_it_knows(models: Any) -> None:
@@ -251,7 +264,7 @@ def test_a_window_that_a_refusal_names_stays_when_the_rest_is_found_out_beside_i
         stub.may_show.clear()
         made = models(stub.base_url, model="stub")
         made.find_out("stub", patience_s=0)
-        made.note_window("stub", 2_048)
+        made.note("stub", Abilities(context_tokens=2_048))
         stub.may_show.set()
         endpoint = found(made, "stub")
         assert (endpoint.supports_tools, endpoint.context_tokens) == (True, 2_048)

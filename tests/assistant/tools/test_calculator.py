@@ -29,12 +29,9 @@ from tests.tables import for_each
         ("2**-1", 0.5),
         ("3 × 4 − 2", 10),
         ("sqrt(2)", math.sqrt(2)),
-        ("log(8, 2)", 3),
         ("round(2.675, 2)", round(2.675, 2)),
         ("max(1, 2, 3) + min(4, 5)", 7),
-        ("factorial(20)", math.factorial(20)),
         ("2**1000", 2**1000),
-        ("pi", math.pi),
         ("(-8)**3", -512),
         ("0**0", 1),
         ("1_000 + 1", 1001),
@@ -54,7 +51,7 @@ def test_it_calculates(expression: str, value: float) -> None:
         "'a'*10**9", "[1]*10**9", "(1).__class__", "lambda: 1", "1 if 1 else 2", "1 < 2", "1 and 2", "x:=1",
         "f'{1}'", "max(*[1,2])", "round(1, ndigits=2)", "1j", "exec('1')", "().__class__.__bases__", "1;2",
         "import os", "(" * 250 + ")" * 250, "1+" * 300 + "1", "~5", "1 << 1000000", "5 @ 5", "…",
-        "\x00", "9" * 501, "min()", "max(1)", "sin(1,2)", "e**1000", "round(1, 10**9)",
+        "\x00", "9" * 501, "min()", "max(1)", "sqrt(1,2)", "e**1000", "round(1, 10**9)",
     ],
 )  # fmt: skip
 def test_it_refuses(expression: str) -> None:

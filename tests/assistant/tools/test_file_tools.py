@@ -43,10 +43,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_files_and_folders_below_a_root_are_read(root: Path) -> None:
-    assert read_text([root], str(root / "notes" / "plan.txt"), MAX_BYTES).text == "the plan"
-    assert read_text([root], "notes/plan.txt", MAX_BYTES).is_whole
-    assert read_text([root], "./notes//plan.txt", MAX_BYTES).text == "the plan"
-    assert read_text([root], "中文.md", MAX_BYTES).text == "会议记录"
+    assert read_text([root], str(root / "notes" / "plan.txt"), MAX_BYTES)[0] == "the plan"
+    assert read_text([root], "notes/plan.txt", MAX_BYTES) == ("the plan", 8)
+    assert read_text([root], "./notes//plan.txt", MAX_BYTES)[0] == "the plan"
+    assert read_text([root], "中文.md", MAX_BYTES)[0] == "会议记录"
     kinds = {entry["name"]: entry["kind"] for entry in list_folder([root], str(root))[0]}
     assert kinds["notes"] == "folder" and kinds["up"] == "link" and kinds["pipe"] == "other"
     assert [entry["name"] for entry in list_folder([root], "notes")[0]] == ["plan.txt", "relative"]
@@ -55,8 +55,7 @@ def test_files_and_folders_below_a_root_are_read(root: Path) -> None:
 
 
 def test_a_long_file_is_cut_at_a_character(root: Path) -> None:
-    found = read_text([root], "big.txt", 999)
-    assert (found.text, found.is_whole, found.size_bytes) == ("é" * 499, False, 2 * MAX_BYTES)
+    assert read_text([root], "big.txt", 999) == ("é" * 499, 2 * MAX_BYTES)
 
 
 @for_each("size", [MAX_BYTES // 2, 2 * MAX_BYTES])
@@ -118,7 +117,7 @@ PARTS = st.sampled_from(
 def test_no_path_reads_the_secret(root: Path, parts: list[str], absolute: bool) -> None:
     path = (str(root) if absolute else "") + "/".join(parts)
     try:
-        text = read_text([root], path, MAX_BYTES).text
+        text = read_text([root], path, MAX_BYTES)[0]
     except ToolFailed:
         return
     assert SECRET not in text
@@ -129,7 +128,7 @@ def test_a_link_swapped_in_is_not_followed(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "r"
     (folder / "sub").mkdir(parents=True)
     (folder / "sub" / "a.txt").write_text("fine", encoding="utf-8")
-    assert read_text([folder], "sub/a.txt", MAX_BYTES).text == "fine"
+    assert read_text([folder], "sub/a.txt", MAX_BYTES)[0] == "fine"
     (folder / "sub").rename(folder / "old")
     (folder / "sub").symlink_to(root.parent)
     with pytest.raises(ToolFailed):
@@ -154,6 +153,6 @@ def test_recollects_own_folder_is_never_read(tmp_path: Path) -> None:
                 read_text([root], str(within), MAX_BYTES, never)
             with pytest.raises(ToolFailed):
                 list_folder([root], str(within), never)
-    assert read_text([tmp_path], "documents/mine.txt", MAX_BYTES, never).text == "mine"
+    assert read_text([tmp_path], "documents/mine.txt", MAX_BYTES, never)[0] == "mine"
     entries, _ = list_folder([tmp_path], "documents", never)
     assert [entry["name"] for entry in entries] == ["mine.txt", "recollect"]

@@ -9,14 +9,17 @@ from dataclasses import replace
 import pytest
 
 from assistant.core.models import ChatModels
+from assistant.core.query_embedder import LOADING, QueryEmbedder
 from assistant.core.records import EvidenceEvent, FinalEvent, TurnResult
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import run_turn
 from store.core.database import Database
-from store.core.settings import ChatSettings
+from store.core.settings import ChatSettings, EmbeddingSettings
 from store.egress import egress_log
 from tests.assistant.agents import agent_deps, asked
 from tests.assistant.helpers import NOW_MS, Afternoon
+from tests.end_to_end.programs import eventually
+from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 
 
@@ -46,6 +49,51 @@ def test_the_first_frames_stand_before_the_model_is_asked_and_it_gets_all_it_can
     assert [tool for tool in stub.requests[0]["tools"] if tool["function"]["name"] == "describe_frame"]
     assert stub.requests[0]["model"] == "stub"
     assert {each.purpose for each in egress_log.latest(database)} == {"answer", "test"}
+
+
+def test_the_first_frames_stand_while_a_model_of_vectors_is_loaded(
+    services: TurnServices, stub: StubModel, afternoon: Afternoon, database: Database
+) -> None:
+    """By their words; then what is near in meaning is among them."""
+    afternoon.show(5, "the boiler is repaired")
+    stub.reply("It is repaired.")
+    is_loaded = threading.Event()
+
+    def load() -> FakeEmbedder:
+        assert is_loaded.wait(60)
+        return FakeEmbedder()
+
+    embedder = QueryEmbedder(EmbeddingSettings(), database, load)
+    events = run_turn(replace(services, embedder=embedder), asked("What of the boiler?", mode="auto"))
+    first = next(event for event in events if isinstance(event, EvidenceEvent))
+    assert first.coverage.queries[0].fallback == LOADING
+    is_loaded.set()
+    second = next(event for event in events if isinstance(event, EvidenceEvent))
+    assert second.coverage.queries[0].fallback != LOADING
+    *_, final = events
+    assert isinstance(final, FinalEvent) and final.result.coverage.queries[0].fallback != LOADING
+    embedder.close()
+
+
+def test_finding_out_makes_way_for_the_question_and_goes_on_after_its_answer(
+    services: TurnServices, stub: StubModel, afternoon: Afternoon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that answers one request at a time would keep it waiting."""
+    monkeypatch.setattr(ChatModels.find_out, "__defaults__", (0.2,))
+    afternoon.show(5, "def main(): pass")
+    stub.can = ("tools", "vision", "json_schema")
+    stub.may_show.clear()
+    searches: list[bool] = []
+
+    def answer(_: object) -> str:
+        searches.append(any(thread.name == "abilities" for thread in threading.enumerate()))
+        return "You wrote code."
+
+    stub.reply(answer)
+    *_, final = run_turn(services, asked("What did I do?", mode="auto"))
+    assert isinstance(final, FinalEvent) and final.result.answer_md and searches == [False]
+    stub.may_show.set()
+    eventually(lambda: services.models.endpoint("stub").supports_vision, what="what it can")
 
 
 def test_evidence_mode_asks_for_no_abilities(

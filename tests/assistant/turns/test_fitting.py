@@ -11,7 +11,6 @@ import pytest
 
 from assistant.core.models import ChatModels
 from assistant.core.prompt_blocks import tokens_of
-from assistant.core.records import ShortenedEvent
 from assistant.core.texts import estimate_tokens
 from assistant.tools.registry import EVERY_NAME, SOURCES, WINDOW_SHARE
 from assistant.turns.model_session import LEFT_OUT, RESULTS, fit
@@ -80,12 +79,10 @@ def deps(database: Database, stub: StubModel, afternoon: Afternoon) -> Iterator[
 
 
 def test_a_request_that_is_refused_as_too_long_is_made_smaller(deps: TurnServices, stub: StubModel) -> None:
-    """Said while it happens and in the turn; a typed error only when that is too long as well."""
+    """Said in the turn; a typed error only when that is too long as well."""
     search = ("search_ocr", {"query": "policy", "limit": 20})
     stub.call(search).call(search).fail(400, TOO_LONG, code="context_length_exceeded").reply("Eight.")
     ran = run(deps)
-    [told] = [event for event in ran.events if isinstance(event, ShortenedEvent)]
-    assert (told.left_out, told.shortened) == (1, 1)
     assert ran.result.error is None and "Eight." in ran.result.answer_md
     assert [warning.split()[0] for warning in ran.result.warnings[:2]] == ["1", "1"]
     first, second = (json.dumps(stub.requests[n]["messages"]) for n in (1, 2))
@@ -93,9 +90,6 @@ def test_a_request_that_is_refused_as_too_long_is_made_smaller(deps: TurnService
     stub.anew().call(search).fail(400, TOO_LONG, code="context_length_exceeded")
     ran = run(deps)
     assert ran.result.error and ran.result.error.code == "context_too_long"
-    assert sum(isinstance(event, ShortenedEvent) for event in ran.events) == 1, (
-        "no further: it would only grow"
-    )
     assert any("lost their ends" in warning for warning in ran.result.warnings)
     assert [call.state for call in ran.calls] == ["completed"]
 
@@ -149,6 +143,19 @@ def test_a_small_window_is_told_of_fewer_tools_and_still_of_frames(
     told = json.dumps(stub.requests[-1]["tools"])
     assert estimate_tokens(told) < 8_192 / WINDOW_SHARE * 1.2
     assert not {name for name in EVERY_NAME - offered(stub) if name in told}
+    assert any("tools were not on offer" in warning for warning in ran.result.warnings)
+
+
+def test_a_window_with_no_room_for_both_has_frames_and_no_tools(
+    database: Database, stub: StubModel, afternoon: Afternoon
+) -> None:
+    for minute in range(6):
+        afternoon.show(minute, f"policy {minute} is settled")
+    stub.reply({"answer_md": "It is settled [[e1]].", "evidence": []})
+    with agent_deps(database, stub, context_tokens=1_024) as deps:
+        ran = run(deps, message="What of the policy?", mode="auto")
+    assert "tools" not in stub.requests[0] and "[[e1]]" in stub.prompt(0)
+    assert ran.result.claims[0].state == "cited"
     assert any("tools were not on offer" in warning for warning in ran.result.warnings)
 
 

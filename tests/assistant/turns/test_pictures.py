@@ -82,6 +82,12 @@ def test_a_frame_on_which_hardly_anything_was_read_is_shown(deps: TurnServices, 
     assert sent(deps, stub, "Wann war der Urlaub im Harz?") == "[[e5]]"
 
 
+def test_a_drawing_that_no_words_find_is_shown_to_who_asks_how_it_looks(
+    deps: TurnServices, stub: StubModel
+) -> None:
+    assert sent(deps, stub, "What colour is the bar on the left?").startswith("[[e5]]")
+
+
 def test_who_asks_with_pictures_or_about_a_frame_gets_them(
     deps: TurnServices, stub: StubModel, afternoon: Afternoon
 ) -> None:
