@@ -457,8 +457,8 @@ def _typed(key: str, kind: Any, value: Any, origin: str) -> Any:
     elif get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
-        said = ", ".join(repr(choice) for choice in get_args(kind))
-        raise SettingsError(f"{origin}: {key} must be one of {said}, not {value!r}")
+        choices = ", ".join(repr(choice) for choice in get_args(kind))
+        raise SettingsError(f"{origin}: {key} must be one of {choices}, not {value!r}")
     elif get_origin(kind) is dict and isinstance(value, dict):
         if all(isinstance(part, str) for item in value.items() for part in item):
             return value
