@@ -218,7 +218,7 @@ def find_entities(
 
 
 def on_frame(database: Database, frame_id: int | None, text: str) -> list[Entity]:
-    """The subjects of a frame: entities found on it, and those whose name stands in `said`, its words. None
+    """The subjects of a frame: entities found on it, and those whose name stands in `text`, its words. None
     of the first without a frame.
     """
     words = f" {name_key(text)} "
@@ -237,8 +237,8 @@ def on_frame(database: Database, frame_id: int | None, text: str) -> list[Entity
     return load_entities(database, condition, {"frame": frame_id, "words": words, "limit": 100})
 
 
-def said_of(database: Database, text: str, limit: int) -> list[Fact]:
-    """What a person stated of those whom `said` names, latest first: nothing that was learned from a screen
+def stated_facts_about(database: Database, text: str, limit: int) -> list[Fact]:
+    """What a person stated of those whom `text` names, latest first: nothing that was learned from a screen
     or from a file, so that no deletion of frames has to find who was told it.
     """
     among = f"f.subject_id in ({_MEANT}) and {_STATED}"
@@ -246,7 +246,7 @@ def said_of(database: Database, text: str, limit: int) -> list[Fact]:
     return load_facts(database, among, {"ids": json.dumps(ids), "limit": limit}) if ids else []
 
 
-def stated(database: Database, limit: int) -> list[Fact]:
+def stated_facts(database: Database, limit: int) -> list[Fact]:
     """The same of everybody."""
     return load_facts(database, _STATED, {"limit": limit})
 

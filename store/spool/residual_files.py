@@ -20,8 +20,8 @@ from store.spool.queue import (
     GONE,
     VisibleWindows,
     is_storable,
+    parse_entry_name,
     read_record,
-    told_by_name,
     visible_windows_of,
 )
 
@@ -99,7 +99,7 @@ def discard(data_dir: DataDir, found: Iterable[Waiting]) -> int:
 
 
 def _waiting(folder: Path, start_ms: int, end_ms: int) -> Waiting | None:
-    named = told_by_name(folder.name)
+    named = parse_entry_name(folder.name)
     is_ours = named is not None or folder.parent.name != "tmp"  # uploads lie there, too
     if not is_ours or (named and named[2]):
         return None
