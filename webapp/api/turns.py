@@ -15,8 +15,7 @@ from engines.chat.protocol import Usage
 from store.core.times import to_seconds
 from webapp.api.endpoint import TURN, endpoint
 from webapp.api.frames import BoxAnswer
-from webapp.api.timeline import GapAnswer
-from webapp.api.values import Answer, OrNull, Request, SpanAnswer, Timestamp
+from webapp.api.values import Answer, GapAnswer, OrNull, Request, SpanAnswer, Timestamp
 from webapp.exports.files import FORMATS, answer_file, export_pack
 from webapp.exports.pack import Size
 
