@@ -4,7 +4,7 @@ Each module in this folder with a ``main(report)`` is one measurement. These mac
 read the ratios, and compare before and after within one run.
 
     python -m bench              all
-    python -m bench search chat  some
+    python -m bench web reading  some
     python -m bench questions FOLDER...  over sets of other folders than ``bench/sets``
 
 One that takes long (``ON_REQUEST``) runs only when it is named.

@@ -35,7 +35,7 @@ from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.sources import hosts
-from store.spool.queue import Capture, LookReport, Spool, told_by_name
+from store.spool.queue import Capture, LookReport, Spool, parse_entry_name
 from webapp.security.access import listen, load_token
 from webapp.security.keys import Keyring
 
@@ -264,7 +264,7 @@ def _wait_for_store(run: _Run) -> set[str]:
         time.sleep(0.2)
     for part in run.parts:
         part.kill()
-    found = (told_by_name(path.name) for path in run.folder.glob("*/spool/*/*"))
+    found = (parse_entry_name(path.name) for path in run.folder.glob("*/spool/*/*"))
     return {told[1] for told in found if told and not told[2]}
 
 

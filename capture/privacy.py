@@ -20,7 +20,7 @@ from capture.screens.protocol import Monitor, Pixels
 from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
-from store.privacy.defaults import is_browser, is_told_by_toolbar
+from store.privacy.defaults import is_browser, shows_privacy_by_toolbar
 from store.privacy.rules import Decision, RuleSet, load_rules
 from store.spool.page_text import Area
 from store.spool.queue import (
@@ -215,7 +215,7 @@ def _identity_of(rules: RuleSet, front: WindowInfo | None, is_focused: bool) -> 
     decision = rules.decide_on_screen(front.facts)
     if decision.action != "keep":
         # One that has just come is not opaque yet: nobody has seen its toolbar.
-        is_told = front.witnessed or (front.opaque and is_told_by_toolbar(front.app_name))
+        is_told = front.witnessed or (front.opaque and shows_privacy_by_toolbar(front.app_name))
         is_private = decision.private == "private" or (decision.reason == "may_be_private" and is_told)
         return Identity(PRIVATE_WINDOW if is_private else HIDDEN_WINDOW, focused=is_focused)
     return Identity(front.app_name, front.window_name, front.browser_url, is_focused, front.pid)

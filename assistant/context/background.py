@@ -172,7 +172,9 @@ def _prepared(
         return PreparedContext(reason=why, session_id=session.id)
     last = _told_last(database, session)
     # What the person said is found at once, however long the rest takes.
-    facts = () if asking.withheld else tuple(entities.said_of(database, asking.message, MOST_FACTS))
+    facts = (
+        () if asking.withheld else tuple(entities.stated_facts_about(database, asking.message, MOST_FACTS))
+    )
     if facts:
         why = N_("it took too long; only your own words were given")
         fallbacks.append(replace(fallbacks[-1], facts=facts, reason=why))

@@ -39,7 +39,7 @@ from engines.chat.protocol import (
     Picture,
     object_schema,
 )
-from engines.chat.servers import ListedModel, list_models, told
+from engines.chat.servers import ListedModel, abilities_of, list_models
 from store.core.database import Database
 from store.core.preferences import delete_preference, get_preference, set_preference
 from store.core.translation import N_
@@ -157,7 +157,7 @@ def _of_model(
 ) -> Report:
     owner = models[0].owned_by if models else ""
     listed = next((each for each in models if each.id == endpoint.model), ListedModel(endpoint.model, owner))
-    said = told(endpoint.base_url, listed, endpoint.api_key, on_send=ledger)
+    said = abilities_of(endpoint.base_url, listed, endpoint.api_key, on_send=ledger)
     ledger.finish("answered" if said.supports_vision is not None else "model_refused")
     known = endpoint.chosen.over(said).over(endpoint.found)
     unknown = [probe for probe in _PROBES[:-1] if getattr(known, probe.field) is None]

@@ -14,7 +14,7 @@ from assistant.core.texts import Language
 from engines.cancellation import Cancelled
 from engines.chat.protocol import ModelBrokeOff, ModelError, ModelUnreachable
 from store.core.errors import DeadlineExceeded, Outdated, StoreBusy, StoreError
-from store.core.translation import N_, heard
+from store.core.translation import N_, translated
 from store.core.translation import gettext as _
 
 
@@ -87,7 +87,7 @@ def turn_error(error: BaseException, language: Language, *, has_begun: bool = Fa
     if isinstance(error, ModelError):
         broke_off = isinstance(error, ModelBrokeOff) or (has_begun and isinstance(error, ModelUnreachable))
         known, code = "broke_off" if broke_off else error.code, error.code
-        detail, retry_after_s = f" ({heard(error.detail)})" if error.detail else "", error.retry_after_s
+        detail, retry_after_s = f" ({translated(error.detail)})" if error.detail else "", error.retry_after_s
     else:
         known = code = next((code for kind, code in _CODES if isinstance(error, kind)), "interrupted")
         detail, retry_after_s = "", None

@@ -213,7 +213,7 @@ def _remembered(database: Database, asked: Asked) -> Looked:
             [fact.subject, fact.predicate, fact.object_value or ""],
             asked,
         )
-        for fact in entities.stated(database, ALL)
+        for fact in entities.stated_facts(database, ALL)
     ]
     told += [
         _stated("entity", f"entities/{each.id}", each.updated_ms, [each.name, each.description], asked)

@@ -23,8 +23,8 @@ from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, printable_line, tool
 from store.chats import attachments
 from store.core.errors import NotFound
-from store.core.translation import N_, Noted
-from store.core.translation import noted as _
+from store.core.translation import N_, Deferred
+from store.core.translation import deferred as _
 
 MAX_ENTRIES = 500
 MAX_PIECE_CHARS = 12_000
@@ -138,12 +138,12 @@ def _covers_files(context: ToolContext) -> str:
     return f"files below {', '.join(map(str, _roots(context)))}"
 
 
-def _tells_read(context: ToolContext, path: str, **_piece: int) -> Noted:
+def _tells_read(context: ToolContext, path: str, **_piece: int) -> Deferred:
     most = f"{context.settings.read_file_max_bytes:,}"
     return _("Reads %(path)s, within its first %(number)s bytes.", path=printable_line(path), number=most)
 
 
-def _tells_list(context: ToolContext, path: str, **_piece: int) -> Noted:
+def _tells_list(context: ToolContext, path: str, **_piece: int) -> Deferred:
     return _("Lists the names in %(path)s.", path=printable_line(path))
 
 

@@ -23,8 +23,8 @@ from assistant.retrieval.excerpts import excerpt
 from assistant.tools.context import SourceQuery, ToolContext, reading, row, source_tool
 from assistant.tools.tool import ToolFailed
 from store.core.errors import NotFound
-from store.core.translation import N_, Noted
-from store.core.translation import noted as _
+from store.core.translation import N_, Deferred
+from store.core.translation import deferred as _
 from store.frames import frames
 from store.frames import tags as frame_tags
 from store.frames.frames import captured_ms_of
@@ -82,7 +82,7 @@ def recall_entities(
 
 def _tells_entity(
     context: ToolContext, kind: str, name: str, description: str, frame_id: int | None
-) -> Noted:
+) -> Deferred:
     _check_frame(context, frame_id)
     if not entities.name_key(name):
         raise ToolFailed("A name has a word.")
@@ -101,7 +101,7 @@ def _tells_fact(
     object_entity_id: int | None,
     object_value: str | None,
     source_frame_id: int | None,
-) -> Noted:
+) -> Deferred:
     if (object_entity_id is None) == (object_value is None):
         raise ToolFailed("Give exactly one of object_entity_id and object_value.")
     _check_frame(context, source_frame_id)

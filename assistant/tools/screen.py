@@ -27,8 +27,8 @@ from assistant.tools.tool import MAX_OUTPUT_CHARS, Tool, ToolFailed, tool
 from engines.chat.protocol import ChatModel, Message, ModelError, Picture
 from store.core import times
 from store.core.errors import StoreError
-from store.core.translation import N_, Noted
-from store.core.translation import noted as _
+from store.core.translation import N_, Deferred
+from store.core.translation import deferred as _
 from store.frames import frames as stored_frames
 from store.frames.frames import FrameRow
 
@@ -176,8 +176,8 @@ def _shot(context: ToolContext, frame_id: int) -> Shot:
         return shot(lookup.call, lookup.frame(frame_id))
 
 
-def _describe_notice(context: ToolContext, frame_id: int, question: str) -> Noted:
-    where: str | Noted
+def _describe_notice(context: ToolContext, frame_id: int, question: str) -> Deferred:
+    where: str | Deferred
     where, taken, place = _eyes(context)[1], _shot(context, frame_id), context.endpoint
     if place.is_local:
         where = _("%(server)s on this computer", server=place.name)

@@ -27,8 +27,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from assistant.core.texts import estimate_tokens
 from store.chats.tool_permissions import Mode
-from store.core.translation import N_, Noted
-from store.core.translation import noted as _
+from store.core.translation import N_, Deferred
+from store.core.translation import deferred as _
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class Tool:
     risk: Risk
     run: Callable[..., object]
     arguments: type[BaseModel] = field(repr=False)
-    tells: Callable[..., Noted] | None = field(default=None, repr=False)
+    tells: Callable[..., Deferred] | None = field(default=None, repr=False)
     covers: Callable[[Any], str] | None = field(default=None, repr=False)
 
     @property
@@ -97,7 +97,7 @@ class Tool:
             ]
             raise ToolFailed(f"The arguments do not fit {self.name}: {'; '.join(problems)}.") from error
 
-    def notice(self, context: object, arguments: Mapping[str, Any]) -> tuple[Noted, str]:
+    def notice(self, context: object, arguments: Mapping[str, Any]) -> tuple[Deferred, str]:
         """What a call will do and what a standing approval covers, in words.
 
         Raises `ToolFailed` for a call that cannot be made.
@@ -131,7 +131,7 @@ def tool(
     reaches: str,
     *,
     risk: Risk = "looks",
-    tells: Callable[..., Noted] | None = None,
+    tells: Callable[..., Deferred] | None = None,
     covers: Callable[[Any], str] | None = None,
 ) -> Callable[[Callable[..., object]], Tool]:
     """Make a `Tool` of a function; its docstring is the description, and all of its parameters but the first

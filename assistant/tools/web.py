@@ -18,8 +18,8 @@ from engines.web_search import SearchFailed, WebSearch
 from store.chats import conversations
 from store.core.errors import SettingsError, StoreError
 from store.core.settings import ToolsSettings
-from store.core.translation import N_, Noted
-from store.core.translation import noted as _
+from store.core.translation import N_, Deferred
+from store.core.translation import deferred as _
 from store.egress.egress_log import EgressRecorder, RequestContext
 
 MAX_QUERY_CHARS = 300
@@ -55,7 +55,7 @@ def _set_up(context: ToolContext) -> WebSearch:
     return engine
 
 
-def _search_notice(context: ToolContext, query: str, limit: int) -> Noted:
+def _search_notice(context: ToolContext, query: str, limit: int) -> Deferred:
     engine = _set_up(context)
     places = {"words": printable_line(query), "host": engine.host}
     if engine.is_local or engine.is_encrypted:

@@ -369,9 +369,7 @@ def blocks(
         model_prompt=plan.model_prompt,
         identity=plan.voice.identity,
         rules=_rules(plan, sees=sees),
-        guidance=guidance(
-            tools, rounds, plan.owner or settings.owner, settings.examples, gathers=plan.gathers
-        )
+        guidance=guidance(tools, rounds, plan.owner, settings.examples, gathers=plan.gathers)
         if tools
         else "",
         tools=tools_as_text(definitions(tools), form) if tools and form else "",

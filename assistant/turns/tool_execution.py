@@ -27,8 +27,8 @@ from assistant.turns.model_session import RESULTS, ModelSession
 from engines.chat.protocol import Completion, Message, RequestedCall
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
-from store.core.translation import kept
-from store.core.translation import noted as _
+from store.core.translation import deferred as _
+from store.core.translation import stored_form
 from store.sources import proposals
 
 CHANGED = "What this would do is not what was shown and approved any more."
@@ -120,7 +120,7 @@ def _noticed(session: ModelSession, tool: Tool, call: NewToolCall) -> NewToolCal
         does = _("%(does)s Its results go to %(host)s.", does=does, host=endpoint.host)
     return replace(
         call,
-        notice=kept(does),
+        notice=stored_form(does),
         scope=f"{scope}; results {goes}",
         shown_ms=(findings.from_ms, findings.until_ms),
     )

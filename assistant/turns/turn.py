@@ -41,7 +41,7 @@ from engines.chat.protocol import NOTHING_KNOWN, Abilities, ModelError, ModelRef
 from store.chats import tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.core.errors import StoreError
-from store.core.translation import heard
+from store.core.translation import translated
 
 
 def run_turn(
@@ -123,7 +123,7 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
         if turn.refusal is None:
             raise
         turn.plan = replace(plan, uses_tools=False, request=replace(plan.request, mode="auto"))
-        turn.warnings = [text("without_tools", plan.language, why=heard(turn.refusal.detail))]
+        turn.warnings = [text("without_tools", plan.language, why=translated(turn.refusal.detail))]
         checked = yield from _looked_and_asked(turn)
     if turn.usage:
         turn.services.models.note(plan.model.name, _shown(turn))

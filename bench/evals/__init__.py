@@ -1,1 +1,1 @@
-"""Evaluations: known questions asked again, with and without context, and tools called."""
+"""Evaluations: known questions asked again, with and without context."""

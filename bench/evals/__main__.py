@@ -7,10 +7,9 @@ import sys
 import click
 
 from bench.evals.answer_check import check_answers
-from bench.evals.tool_choice import check_tools
 from webapp.cli import run
 
-evals = click.Group("evals", commands=[check_answers, check_tools])
+evals = click.Group("evals", commands=[check_answers])
 
 if __name__ == "__main__":
     sys.exit(run(command=evals))

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from capture.core.geometry import Rect
 from capture.screens.protocol import Pixels, Screenshot
 from capture.windows.protocol import WindowInfo
-from store.privacy.defaults import is_told_by_toolbar
+from store.privacy.defaults import shows_privacy_by_toolbar
 
 LOOKS = 2
 """So many in a row must prove it: one may fall between two states of a window."""
@@ -127,7 +127,7 @@ def _process(window: WindowInfo) -> str:
 def _may_be_proved(window: WindowInfo) -> bool:
     """The extension's word is stronger, also where it does not know a window."""
     is_open = window.incognito is None and not window.witnessed and bool(window.key)
-    return is_open and is_told_by_toolbar(window.app_name)
+    return is_open and shows_privacy_by_toolbar(window.app_name)
 
 
 def _has_toolbar(window: WindowInfo) -> bool:

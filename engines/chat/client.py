@@ -204,8 +204,8 @@ def events_of(response: Response, api_key: str = "") -> Iterator[Mapping[str, An
         try:
             event = json.loads(value)
         except (ValueError, RecursionError) as error:
-            said = short(without_key(value, api_key))[:_MAX_PIECE_CHARS]
-            raise ModelGarbled(f"the server sent a piece that is not JSON: {said}") from error
+            piece = short(without_key(value, api_key))[:_MAX_PIECE_CHARS]
+            raise ModelGarbled(f"the server sent a piece that is not JSON: {piece}") from error
         if field == "error" or (isinstance(event, dict) and event.get("error")):
             detail = short(without_key(detail_of(event), api_key))
             too_long = _too_long(detail)

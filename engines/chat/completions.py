@@ -87,7 +87,7 @@ class Call:
         self._has_begun = False
         self.stack = ExitStack()
 
-    def heard(self) -> None:
+    def renew(self) -> None:
         """A piece came."""
         self._has_begun = True
         self.until_s = min(time.monotonic() + self.timeout_s, self._last_s)
@@ -161,7 +161,7 @@ class OpenAIChatModel(ChatModel):
             parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
         try:
             with call.cancellation.at(lambda: call.until_s), call.stack:
-                for item in self._items(self._opened(call, parameters, schema), call.heard):
+                for item in self._items(self._opened(call, parameters, schema), call.renew):
                     call.raise_if_over()
                     if isinstance(item, Completion):
                         yield replace(item, text=_printable(item.text))
@@ -231,12 +231,12 @@ class OpenAIChatModel(ChatModel):
                 return answer
         raise AssertionError("the plain way sends no response format, so it is never skipped")
 
-    def _items(self, response: Response, heard: Callable[[], None]) -> Iterator[str | Completion]:
-        """Pieces of text, then the `Completion`. `heard` is called with each event, thoughts among them."""
+    def _items(self, response: Response, renew: Callable[[], None]) -> Iterator[str | Completion]:
+        """Pieces of text, then the `Completion`. `renew` is called with each event, thoughts among them."""
         if "text/event-stream" in response.headers.get("content-type", ""):
             answer = _Accumulator(self.model)
             for event in events_of(response, self._api_key):
-                heard()
+                renew()
                 if piece := answer.add(event):
                     yield piece
             yield answer.completion()

@@ -97,7 +97,7 @@ def find_servers(ports: Sequence[int] = tuple(PORTS), timeout_s: float = 1.0) ->
         return [server for server in pool.map(lambda port: _found(port, timeout_s), ports) if server]
 
 
-def told(
+def abilities_of(
     base_url: str,
     model: ListedModel,
     api_key: str = "",
@@ -147,7 +147,7 @@ def _found(port: int, timeout_s: float) -> FoundServer | None:
         return None
     kind = next((_OWNERS[model.owned_by] for model in models if model.owned_by in _OWNERS), "Model server")
     known = (
-        replace(model, context_tokens=told(base_url, model, timeout_s=timeout_s).context_tokens)
+        replace(model, context_tokens=abilities_of(base_url, model, timeout_s=timeout_s).context_tokens)
         for model in models
     )
     return FoundServer(kind, base_url, tuple(known))

@@ -18,7 +18,7 @@ from PIL import Image, UnidentifiedImageError
 from store.core.errors import SpoolEntryInvalid
 from store.frames import media
 from store.frames.frames import MAX_CAPTURED_MS
-from store.spool.queue import MAX_IMAGE_BYTES, Capture, is_storable, read_file, told_by_name
+from store.spool.queue import MAX_IMAGE_BYTES, Capture, is_storable, parse_entry_name, read_file
 
 MAX_SIDE_PX = 16_384
 MAX_PIXELS = 80_000_000
@@ -120,7 +120,7 @@ def checked_capture(capture: Capture) -> Capture:
 
 def capture_from_entry_name(entry_name: str) -> Capture | None:
     """What an entry's name alone tells of its capture, for an entry that cannot be read."""
-    told = told_by_name(entry_name)
+    told = parse_entry_name(entry_name)
     if told is None or told[2] or not _is_whole(told[0], 1, MAX_CAPTURED_MS):
         return None
     return Capture(capture_id=told[1], captured_ms=told[0], source="unknown")

@@ -211,9 +211,9 @@ class _Export:
                     if "answer_md" not in named:
                         continue
                     named["answer_md"] = EXCLUDED
-                yield {name.removesuffix("_ms"): self._told(name, value) for name, value in named.items()}
+                yield {name.removesuffix("_ms"): self._readable(name, value) for name, value in named.items()}
 
-    def _told(self, name: str, value: Any) -> Any:
+    def _readable(self, name: str, value: Any) -> Any:
         return _iso(value, self.zone) if name.endswith("_ms") and value is not None else value
 
     def _permits(self, what: FrameRow | Segment) -> bool:
@@ -291,8 +291,8 @@ class _Export:
         for day, found in self._each_day():
             with self._member(f"days/{day.date}.md") as file:
                 sql = "select text from daily_summaries where day = ? and not was_hidden(start_ms, end_ms)"
-                told = self.database.scalar(sql, (day.date.isoformat(),))
-                _say(file, f"# {day.date}", plain(told or ""))
+                summary = self.database.scalar(sql, (day.date.isoformat(),))
+                _say(file, f"# {day.date}", plain(summary or ""))
                 for each in found:
                     start, end = (_iso(ms, self.zone)[11:19] for ms in (each.start_ms, each.end_ms))
                     _say(file, f"## {start} to {end} {escaped(_title(each))}", each.browser_url or "")

@@ -192,8 +192,8 @@ def _delete_again(data_dir: DataDir, database: Database, deletions: list[tuple[A
     with database.write() as connection:
         for start_ms, end_ms, deleted_ms, _, receipt, *_ in deletions:
             if receipt is not None:
-                told = {"start_ms": start_ms, "end_ms": end_ms, "deleted_ms": deleted_ms}
-                number = insert(connection, "deletions", **told, receipt=receipt)
+                span_columns = {"start_ms": start_ms, "end_ms": end_ms, "deleted_ms": deleted_ms}
+                number = insert(connection, "deletions", **span_columns, receipt=receipt)
                 connection.execute(_NUMBER, (number, number))
 
 

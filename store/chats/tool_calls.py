@@ -26,7 +26,7 @@ from store.chats import conversations, tool_permissions
 from store.core.database import Database, change, rows, scalar
 from store.core.errors import NotFound
 from store.core.records import columns, insert
-from store.core.translation import said
+from store.core.translation import translate_stored
 
 State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
 ApprovalScope = Literal["once", "chat", "always"]
@@ -76,7 +76,7 @@ class ToolCall:
     @property
     def notice(self) -> str:
         """What it does and where that goes, in the language of who reads it."""
-        return said(self.noted)
+        return translate_stored(self.noted)
 
     @property
     def is_proposed(self) -> bool:

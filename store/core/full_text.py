@@ -310,15 +310,15 @@ def _neighbours(api: apsw.FTS5ExtensionApi, places: list[list[list[int]]]) -> fl
 
 
 def _is_followed(first: list[list[int]], size: int, second: list[list[int]]) -> bool:
-    for here, there in zip(first, second, strict=False):
-        if not (here and there):
+    for ends, starts in zip(first, second, strict=False):
+        if not (ends and starts):
             continue
-        if len(here) * len(there) > _FEW:
-            if not {at + size for at in here}.isdisjoint(there):
+        if len(ends) * len(starts) > _FEW:
+            if not {at + size for at in ends}.isdisjoint(starts):
                 return True
             continue
         # Most fields hold few: a plain loop is twice as fast as a set.
-        for at in here:
-            if at + size in there:
+        for at in ends:
+            if at + size in starts:
                 return True
     return False

@@ -202,9 +202,6 @@ class ToolsSettings:
         "The search endpoint: a SearXNG's address such as http://127.0.0.1:8888/search, or any with "
         "{query} in it that answers in SearXNG's JSON.",
     )
-    owner: str = _setting(
-        "", "Whose screen this is, by the name that memory knows; models with tools are told."
-    )
     examples: str = _setting(
         "", "Worked examples for models with tools, put behind their guidance as they are."
     )
@@ -311,7 +308,7 @@ class Settings:
     compat: CompatSettings = field(default_factory=CompatSettings)
 
 
-REMOVED = frozenset(
+REMOVED = frozenset({"tools.owner"}).union(
     f"context.{key}"
     for key in (
         "attachment_max_chars", "build_budget_ms", "heartbeat_interval_s", "history_max_chars",
@@ -320,7 +317,8 @@ REMOVED = frozenset(
         "summary_top_k", "telemetry_sample", "topic_max_chars", "topic_threshold", "topic_ttl_hours",
     )
 )  # fmt: skip
-"""Settings of version 0.1.0 that became constants: a file that has one must not stop the program."""
+"""Settings of before that became constants, or are chosen in the app: a file that has one must not stop the
+program."""
 
 
 def load(
@@ -457,8 +455,8 @@ def _typed(key: str, kind: Any, value: Any, origin: str) -> Any:
     elif get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
-        said = ", ".join(repr(choice) for choice in get_args(kind))
-        raise SettingsError(f"{origin}: {key} must be one of {said}, not {value!r}")
+        choices = ", ".join(repr(choice) for choice in get_args(kind))
+        raise SettingsError(f"{origin}: {key} must be one of {choices}, not {value!r}")
     elif get_origin(kind) is dict and isinstance(value, dict):
         if all(isinstance(part, str) for item in value.items() for part in item):
             return value

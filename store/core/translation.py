@@ -46,18 +46,18 @@ def gettext(message: str, /, **values: Any) -> str:
 def N_(message: str) -> str:
     """The message itself, English: marks what is kept so and translated where it is shown.
 
-    Values may be filled in already: `heard` finds them again.
+    Values may be filled in already: `translated` finds them again.
     """
     return message
 
 
-def heard(text: str) -> str:
+def translated(text: str) -> str:
     """A sentence that came here in English, its values filled in, in the person's language.
 
     What engines, capture and imports say of themselves is so; what no catalog knows stays as it is.
     """
     catalog = _spoken.get()[1]
-    return catalog.heard(text) if isinstance(catalog, Translations) else text
+    return catalog.translated(text) if text and isinstance(catalog, Translations) else text
 
 
 class Translations(GNUTranslations):
@@ -65,7 +65,7 @@ class Translations(GNUTranslations):
 
     _catalog: dict[Any, str]
 
-    def heard(self, text: str) -> str:
+    def translated(self, text: str) -> str:
         """The translation of a whole sentence; the text itself where there is none."""
         if (known := self._catalog.get(text)) is not None:
             return known
@@ -75,8 +75,8 @@ class Translations(GNUTranslations):
             places = [f"(?P<{part}>.+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts)]
             if found := re.fullmatch("".join(places), text, re.DOTALL):
                 values = found.groupdict().items()
-                heard = {name: self.heard(value) if " " in value else value for name, value in values}
-                return self.gettext(message) % heard
+                inner = {name: self.translated(value) if " " in value else value for name, value in values}
+                return self.gettext(message) % inner
         return text
 
     @cached_property
@@ -97,31 +97,31 @@ _PLACE = re.compile(r"%\((\w+)\)s")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 
 
-Noted = tuple[str, dict[str, Any]]
+Deferred = tuple[str, dict[str, Any]]
 """A message and its values, which may be such ones again."""
 
 
-def noted(message: str, /, **values: Any) -> Noted:
-    """A message to be kept and said where it is read, in the language of who reads it."""
+def deferred(message: str, /, **values: Any) -> Deferred:
+    """A message that is translated where it is read, for who reads it."""
     return message, values
 
 
-def kept(message: Noted) -> str:
+def stored_form(message: Deferred) -> str:
     """The message as text to store."""
     return json.dumps(message, ensure_ascii=False)
 
 
-def said(text: str) -> str:
-    """What `kept` made, in the person's language; any other text as it is."""
+def translate_stored(text: str) -> str:
+    """What `stored_form` made, in the person's language; any other text as it is."""
     try:
-        return _said(json.loads(text))
+        return _translated(json.loads(text))
     except (ValueError, TypeError):
         return text
 
 
-def _said(message: Any) -> str:
+def _translated(message: Any) -> str:
     text, values = message
-    inner = {name: _said(each) if isinstance(each, list) else each for name, each in values.items()}
+    inner = {name: _translated(each) if isinstance(each, list) else each for name, each in values.items()}
     return gettext(text, **inner)
 
 

@@ -16,7 +16,7 @@ import apsw
 
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import rows, scalar
-from store.core.translation import N_, said
+from store.core.translation import N_, translate_stored
 from store.deletion.chat_hooks import SHOWN_TURNS, DeletedWords
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory import observation_writer
@@ -298,4 +298,4 @@ def lost(connection: apsw.Connection) -> list[tuple[str, str]]:
     # With a person or thing its description goes, too, unsaid.
     is_told = "what <> 'Description' or id in (select id from entities)"
     found = rows(connection, f"select what, name from ({gone}) where {is_told} order by what, id")
-    return [(what, said(name) if what == "Proposal" else name) for what, name in found]
+    return [(what, translate_stored(name) if what == "Proposal" else name) for what, name in found]

@@ -16,7 +16,7 @@ import apsw
 
 from store.core import copies, times, tombstones
 from store.core.database import Database, scalar
-from store.core.translation import N_, heard
+from store.core.translation import N_, translated
 from store.core.translation import gettext as _
 from store.deletion import memory_hooks, places
 from store.deletion.request import OnlyFront, Request
@@ -178,7 +178,7 @@ class Receipt:
 def _in_words(left: str) -> str:
     """A sentence of `Receipt.left`, which is kept English, in the person's language."""
     number, __, rest = left.partition(" ")
-    return f"{number} {_(rest)}" if number.isdecimal() else heard(left)
+    return f"{number} {_(rest)}" if number.isdecimal() else translated(left)
 
 
 def latest(database: Database, limit: int) -> list[Receipt]:

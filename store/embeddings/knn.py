@@ -227,8 +227,8 @@ def _judged(
     chosen = np.flatnonzero(np.isin(numbers, ids) & (cosines >= least))
     chosen = chosen[np.argsort(-cosines[chosen])[:most]]
     scores, stand_out = _scored(units[chosen], asked, units[np.isin(numbers, sample)], compared)
-    told = zip((found[at] for at in chosen), scores.round(4).tolist(), stand_out.tolist(), strict=True)
-    return [Near(thing, score, start, end, is_out) for (_, thing, start, end, _), score, is_out in told]
+    judged = zip((found[at] for at in chosen), scores.round(4).tolist(), stand_out.tolist(), strict=True)
+    return [Near(thing, score, start, end, is_out) for (_, thing, start, end, _), score, is_out in judged]
 
 
 def _scored(

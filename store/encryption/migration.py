@@ -33,7 +33,7 @@ from store.core.paths import FILE_MODE, DataDir, sync_directory, write_file
 from store.frames import media
 from store.spool import queue, window_hints
 
-Told = Callable[[int], object]
+OnFile = Callable[[int], object]
 Linked = dict[int, Path]
 """Files that were removed, but not overwritten because they had other links; by inode."""
 
@@ -44,7 +44,7 @@ _ROOM_BYTES = 200_000_000
 
 
 def encrypt(
-    data_dir: DataDir, passphrase: Callable[[], str], *, in_keyring: bool, on_file: Told = lambda _: None
+    data_dir: DataDir, passphrase: Callable[[], str], *, in_keyring: bool, on_file: OnFile = lambda _: None
 ) -> list[Path]:
     """Encrypt a home, or go on with it. One that is encrypted gets another passphrase, and a place in the
     keyring or none. `passphrase` is asked for a new one where one is needed; `on_file` is told how many files
@@ -55,7 +55,7 @@ def encrypt(
     """
     cipher.check_build()
     linked: Linked = {}
-    with _telling_if_full(), stopped(data_dir, "spool/capture.lock"):
+    with _explaining_full_disk(), stopped(data_dir, "spool/capture.lock"):
         _check_whole(data_dir)
         lock = keys.read(data_dir.home)
         if lock is None:
@@ -86,12 +86,12 @@ def encrypt(
     return sorted(linked.values())
 
 
-def decrypt(data_dir: DataDir, on_file: Told = lambda _: None) -> None:
+def decrypt(data_dir: DataDir, on_file: OnFile = lambda _: None) -> None:
     """Decrypt a home, or go on with it; or take back an encryption that was broken off. Raises as `encrypt`
     does.
     """
     cipher.check_build()
-    with _telling_if_full(), stopped(data_dir, "spool/capture.lock"):
+    with _explaining_full_disk(), stopped(data_dir, "spool/capture.lock"):
         _check_whole(data_dir)
         lock = keys.read(data_dir.home)
         if lock is None:
@@ -149,7 +149,7 @@ def _check_room(data_dir: DataDir) -> None:
 
 
 @contextmanager
-def _telling_if_full() -> Iterator[None]:
+def _explaining_full_disk() -> Iterator[None]:
     """Where the room goes meanwhile nothing is lost, and nothing is damaged."""
     try:
         yield

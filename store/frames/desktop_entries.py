@@ -28,9 +28,9 @@ def called(app_name: str, language: str) -> set[str]:
     kind = [each for each in entry.get("Categories", "").split(";") if not re.fullmatch(_MENU, each)]
     same = [e for e in entries.values() if e is entry or (kind and e["Categories"] == entry["Categories"])]
     of_language = re.compile(rf"(Generic)?Name(?:\[(?:en|{language})(?![a-z])[^\]]*\])?")
-    told = [(of_language.fullmatch(key), text[:MAX_NAME_CHARS], e) for e in same for key, text in e.items()]
-    kinds = {text for key, text, _ in told if key and key[1]}
-    names = {text for key, text, each in told if key and each is entry}
+    named = [(of_language.fullmatch(key), text[:MAX_NAME_CHARS], e) for e in same for key, text in e.items()]
+    kinds = {text for key, text, _ in named if key and key[1]}
+    names = {text for key, text, each in named if key and each is entry}
     return names | (kinds or {re.sub("(?<=[a-z])(?=[A-Z])", " ", each) for each in kind})
 
 

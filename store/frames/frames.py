@@ -280,16 +280,16 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
     frame that no look batch counted (an import, an upload) gets its own `kept` row in the ledger.
     """
     frame_id = _new_id(connection, capture.captured_ms)
-    told = {name: getattr(capture, name) for name in _OF_CAPTURE}
+    values = {name: getattr(capture, name) for name in _OF_CAPTURE}
     # Only what a capture daemon wrote can be made again byte for byte out of its pixels (`Media.exact`).
     is_small = still.width_px * still.height_px <= _LARGEST_PACKED_PX
-    told["is_packable"] = is_small and capture.batch_id is not None and still.media_type == "image/webp"
+    values["is_packable"] = is_small and capture.batch_id is not None and still.media_type == "image/webp"
     times = {"ended_ms": capture.captured_ms, "stored_ms": now_ms}
     if capture.visible is not None:
-        told["visible_id"] = visible_windows.keep(connection, capture.visible)
+        values["visible_id"] = visible_windows.keep(connection, capture.visible)
         places = capture.places
-        told["window_places"] = None if places is None else json.dumps(places, separators=(",", ":"))
-    records.insert(connection, "frames", id=frame_id, **told, **asdict(still), **times)
+        values["window_places"] = None if places is None else json.dumps(places, separators=(",", ":"))
+    records.insert(connection, "frames", id=frame_id, **values, **asdict(still), **times)
     text_index.add(connection, frame_id)
     record_outcome(connection, capture.capture_id, "stored", capture.captured_ms, frame_id)
     if capture.app_name:

@@ -171,8 +171,8 @@ class PackWriter:
             return _webp(_image(pixels).convert("RGB")), b"", 0
         earlier, move = change
         content, x, y = _changes(move.of(earlier.pixels) if move else earlier.pixels, pixels)
-        told = {"on": earlier.frame_id, "x": x, "y": y, "move": move and asdict(move)}
-        return content, json.dumps(told, separators=(",", ":")).encode(), earlier.depth + 1
+        fields = {"on": earlier.frame_id, "x": x, "y": y, "move": move and asdict(move)}
+        return content, json.dumps(fields, separators=(",", ":")).encode(), earlier.depth + 1
 
     def content(self) -> bytes:
         """The file. Nothing can be added after this."""
@@ -208,9 +208,9 @@ class PackWriter:
 
 
 def _change_of(entry: zipfile.ZipInfo, frame_id: int) -> _Change:
-    told = json.loads(entry.comment) if entry.comment else {}
-    move = told.pop("move", None)
-    return _Change(frame_id, **told, move=_Move(**move) if move else None)
+    fields = json.loads(entry.comment) if entry.comment else {}
+    move = fields.pop("move", None)
+    return _Change(frame_id, **fields, move=_Move(**move) if move else None)
 
 
 def pixels_of(image: Image.Image) -> Pixels:

@@ -123,7 +123,7 @@ def _has_marks(connection: apsw.Connection) -> bool:
     """
     record = scalar(connection, "select block from frames_fts_data where id = 10")
     is_hashed = record[4:8] == b"\xff\x00\x00\x01"
-    numbers = _varints(record[8 if is_hashed else 4 :])
+    numbers = varints(record[8 if is_hashed else 4 :])
     levels, _segments, _written = islice(numbers, 3)
     held = []
     for _ in range(levels):
@@ -133,8 +133,10 @@ def _has_marks(connection: apsw.Connection) -> bool:
     return any(held[:-1])
 
 
-def _varints(record: bytes) -> Iterator[int]:
-    """SQLite's: seven bits a byte, the highest first, and all eight of a ninth."""
+def varints(record: bytes) -> Iterator[int]:
+    """SQLite's variable-length integers (https://sqlite.org/fileformat2.html#varint): seven bits a byte, the
+    highest first, and all eight of a ninth.
+    """
     value, length = 0, 0
     for byte in record:
         length += 1

@@ -115,10 +115,10 @@ def windows_of(connection: apsw.Connection, frame_id: int) -> Windows:
         select f.window_places, v.windows from frames f left join visible_windows v on v.id = f.visible_id
         where f.id = ?
     """
-    return told_by(*(connection.execute(sql, (frame_id,)).fetchone() or (None, None)))
+    return windows_from(*(connection.execute(sql, (frame_id,)).fetchone() or (None, None)))
 
 
-def told_by(window_places: str | None, windows: str | None) -> Windows:
+def windows_from(window_places: str | None, windows: str | None) -> Windows:
     """The same of the places in a row of `frames` and the list that belongs to it, as they are stored."""
     if window_places is None:
         return UNTOLD
@@ -127,5 +127,5 @@ def told_by(window_places: str | None, windows: str | None) -> Windows:
 
 def lies_beside(window_places: str | None, boxes: Collection[Area]) -> bool:
     """Whether all of some lines stand in other windows, by what a row of `frames` says."""
-    windows = told_by(window_places, None)
+    windows = windows_from(window_places, None)
     return bool(boxes) and all(windows.beside(box) is not None for box in boxes)

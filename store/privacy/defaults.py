@@ -123,7 +123,7 @@ def is_browser(app_name: str | None) -> bool:
     return app_name is not None and normalize_app_name(app_name) in _BY_NAME
 
 
-def is_told_by_toolbar(app_name: str | None) -> bool:
+def shows_privacy_by_toolbar(app_name: str | None) -> bool:
     """Whether the toolbar of an ordinary window of this app proves it (`capture.windows.toolbars`)."""
     browser = _BY_NAME.get(normalize_app_name(app_name)) if app_name else None
     return browser is not None and browser.grey_toolbar

@@ -36,9 +36,9 @@ from store.privacy.defaults import (
     PASSWORD_MANAGERS,
     Privacy,
     is_browser,
-    is_told_by_toolbar,
     normalize_app_name,
     private_state,
+    shows_privacy_by_toolbar,
 )
 
 Action = Literal["keep", "mask", "drop"]
@@ -360,7 +360,7 @@ class RuleSet:
             return decision
         if window.witnessed:
             detail = _("the browser extension does not know this window, so it may be private")
-        elif is_told_by_toolbar(window.app_name):
+        elif shows_privacy_by_toolbar(window.app_name):
             detail = _("the window may be private until its toolbar was seen")
         elif self.mask_maybe_private:
             detail = _("this browser does not report private windows")

@@ -156,8 +156,10 @@ def _shown(
     """
     sql = "select text, layout from readings where frame_id = ? and is_current = 1"
     text, layout = connection.execute(sql, (frame.id,)).fetchone() or ("", None)
-    told = frame.window_name, frame.browser_url
-    shown = of_chunk(text, near.start, near.end, told) if near is not None else snippet(text, asked, told)
+    heading = frame.window_name, frame.browser_url
+    shown = (
+        of_chunk(text, near.start, near.end, heading) if near is not None else snippet(text, asked, heading)
+    )
     lines = list(readings.places(layout)) if layout else []
     piece = without_debris(shown, readings.doubts(connection, frame.id, shown.start), block(shown, lines))
     boxes = [line.box for line in marked(shown, lines)]

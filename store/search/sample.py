@@ -45,7 +45,7 @@ class SampledFrame:
     @property
     def windows(self) -> Windows:
         """Whose the places on it are."""
-        return visible_windows.told_by(self.window_places, self.visible)
+        return visible_windows.windows_from(self.window_places, self.visible)
 
 
 def count(connection: apsw.Connection, filters: Filters) -> int:

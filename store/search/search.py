@@ -423,9 +423,9 @@ def _saying(
     different = list(dict.fromkeys(texts[near.id] for near in found if near.id in texts))
     shares: dict[str, float] = {}
     for start, end in pairwise((0, *LOOKED_AT)):
-        told = likeness(different[start:end])
-        shares.update(zip(different[start:], told, strict=False))
-        if max(told, default=0.0) < SAYS:
+        likenesses = likeness(different[start:end])
+        shares.update(zip(different[start:], likenesses, strict=False))
+        if max(likenesses, default=0.0) < SAYS:
             break
     if not shares:
         return [near for near in found if near.stands_out]

@@ -26,10 +26,10 @@ Span = tuple[int, int]
 _LINE = re.compile(r"[^\n]+")
 _FORM = re.compile(r"[^\w\s]|\d")
 _WORDS_ALONE, _NEARLY = 0.3, 0.8  # shares of a line's length: a menu may be three sentences wide
-_TOLD = 0.7
-_MAX_TOLD = 600  # characters that are looked at
+_REPEATED = 0.7
+_MAX_REPEATED = 600  # characters that are looked at
 _TABS, _ADDRESS = 3, 4  # lines from a tab down to the address, and words in that
-Told = tuple[str | None, str | None]
+Heading = tuple[str | None, str | None]
 """A window's title and its address, which are shown beside a snippet."""
 
 
@@ -53,16 +53,16 @@ def spans(text: str, query: Query) -> list[Span]:
     return _merged(_occurrences(text, query.words))
 
 
-def snippet(text: str, query: Query, told: Told = (None, None)) -> Snippet:
+def snippet(text: str, query: Query, heading: Heading = (None, None)) -> Snippet:
     """The piece of `text` with the most different words of `query`; from its best line on if it has none.
 
-    Lines that say what is told beside it anyway do not lead it where others have half as many of the words.
+    Lines that repeat the heading do not lead it where others have half as many of the words.
     """
     found = sorted(_occurrences(text, query.words))
-    is_told = _telling(text, told)
+    is_repeated = _repeating(text, heading)
     if not found:
-        return around(text, *_best_line(text, is_told))
-    new = [each for each in found if not is_told(text.rfind("\n", 0, each.start) + 1)]
+        return around(text, *_best_line(text, is_repeated))
+    new = [each for each in found if not is_repeated(text.rfind("\n", 0, each.start) + 1)]
     words, new_words = ({each.phrase for each in some} for some in (found, new))
     first, last = _best_window(new if new and 2 * len(new_words) >= len(words) else found)
     start, end = _context(text, first, min(last, first + SNIPPET_CHARS))
@@ -74,9 +74,9 @@ def snippet(text: str, query: Query, told: Told = (None, None)) -> Snippet:
     )
 
 
-def of_chunk(text: str, start: int, end: int, told: Told = (None, None)) -> Snippet:
+def of_chunk(text: str, start: int, end: int, heading: Heading = (None, None)) -> Snippet:
     """The piece of `text` from the best line of ``[start, end)`` on, nothing highlighted."""
-    first, last = _best_line(text[start:end], _telling(text[start:end], told))
+    first, last = _best_line(text[start:end], _repeating(text[start:end], heading))
     return around(text, start + first, start + last)
 
 
@@ -87,7 +87,7 @@ def around(text: str, start: int, end: int) -> Snippet:
     return Snippet(text[left:right], (), left)
 
 
-def _best_line(text: str, is_told: Callable[[int], bool]) -> Span:
+def _best_line(text: str, is_repeated: Callable[[int], bool]) -> Span:
     """(start, end) of the first line nearly as long as any; one of words alone, as menus are, counts less.
 
     A screen begins with its window's name, its menus and its lists: what it is about stands below.
@@ -96,25 +96,27 @@ def _best_line(text: str, is_told: Callable[[int], bool]) -> Span:
         (sum(map(str.isalnum, line[0])) * (1.0 if _FORM.search(line[0]) else _WORDS_ALONE), line.span())
         for line in _LINE.finditer(text)
     ]
-    longest = next((each for each in sorted(scored, reverse=True) if not is_told(each[1][0])), (0.0, (0, 0)))
-    near = (span for score, span in scored if score >= _NEARLY * longest[0] and not is_told(span[0]))
+    longest = next(
+        (each for each in sorted(scored, reverse=True) if not is_repeated(each[1][0])), (0.0, (0, 0))
+    )
+    near = (span for score, span in scored if score >= _NEARLY * longest[0] and not is_repeated(span[0]))
     return next(near, longest[1])
 
 
-def _telling(text: str, told: Told) -> Callable[[int], bool]:
-    """Tells whether the line from a place on says the title or address again, or holds tabs over that."""
-    title, address = told
+def _repeating(text: str, heading: Heading) -> Callable[[int], bool]:
+    """Whether the line from a place on repeats the heading, or holds tabs over that."""
+    title, address = heading
     known = set(tokenizer.words(f"{title or ''} {address or ''}"))
     host = urlsplit(address or "").netloc.removeprefix("www.")
 
-    def is_told(start: int) -> bool:
-        line, *below = text[start : start + _MAX_TOLD].split("\n")
+    def is_repeated(start: int) -> bool:
+        line, *below = text[start : start + _MAX_REPEATED].split("\n")
         words = [word for word in tokenizer.words(line) if len(word) > 1 or tokenizer.is_single(word)]
-        if words and sum(word in known for word in words) >= _TOLD * len(words):
+        if words and sum(word in known for word in words) >= _REPEATED * len(words):
             return True
         return bool(host) and any(host in each and len(each.split()) <= _ADDRESS for each in below[:_TABS])
 
-    return cache(is_told)
+    return cache(is_repeated)
 
 
 def _occurrences(text: str, words: tuple[Phrase, ...]) -> Iterator[_Found]:

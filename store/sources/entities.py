@@ -116,19 +116,19 @@ def store_fact(
         if number is not None:
             existing(scalar(connection, "select 1 from entities where id = ?", (number,)), "entity", number)
     low, high = _shown(connection, learned.turn_id)
-    said = {
+    statement = {
         "subject_id": subject_id, "predicate": predicate, "object_entity_id": object_entity_id,
         "object_value": value, "source_frame_id": learned.frame_id,
     }  # fmt: skip
     is_new = insert_new(
-        connection, "facts", **said, turn_id=learned.turn_id, shown_from_ms=low, shown_until_ms=high,
+        connection, "facts", **statement, turn_id=learned.turn_id, shown_from_ms=low, shown_until_ms=high,
         created_ms=learned.at_ms, origin=learned.origin,
     )  # fmt: skip
-    same = " and ".join(f"{name} is :{name}" for name in said)
+    same = " and ".join(f"{name} is :{name}" for name in statement)
     if not is_new and learned.origin == "person":
         values = "origin = 'person', turn_id = null, shown_from_ms = null, retracted_ms = null"
-        connection.execute(f"update facts set {values}, retract_reason = '' where {same}", said)
-    return int(scalar(connection, f"select id from facts where {same}", said)), is_new
+        connection.execute(f"update facts set {values}, retract_reason = '' where {same}", statement)
+    return int(scalar(connection, f"select id from facts where {same}", statement)), is_new
 
 
 def delete_entity(connection: apsw.Connection, entity_id: int) -> bool:
@@ -217,11 +217,11 @@ def find_entities(
     return load_entities(database, " and ".join(conditions), values)
 
 
-def on_frame(database: Database, frame_id: int | None, said: str) -> list[Entity]:
-    """The subjects of a frame: entities found on it, and those whose name stands in `said`, its words. None
+def on_frame(database: Database, frame_id: int | None, text: str) -> list[Entity]:
+    """The subjects of a frame: entities found on it, and those whose name stands in `text`, its words. None
     of the first without a frame.
     """
-    words = f" {name_key(said)} "
+    words = f" {name_key(text)} "
     condition = """exists (
         select 1 from entities a
         where (a.id = e.id or a.merged_root = e.id) and (
@@ -237,16 +237,16 @@ def on_frame(database: Database, frame_id: int | None, said: str) -> list[Entity
     return load_entities(database, condition, {"frame": frame_id, "words": words, "limit": 100})
 
 
-def said_of(database: Database, said: str, limit: int) -> list[Fact]:
-    """What a person stated of those whom `said` names, latest first: nothing that was learned from a screen
+def stated_facts_about(database: Database, text: str, limit: int) -> list[Fact]:
+    """What a person stated of those whom `text` names, latest first: nothing that was learned from a screen
     or from a file, so that no deletion of frames has to find who was told it.
     """
     among = f"f.subject_id in ({_MEANT}) and {_STATED}"
-    ids = [entity.id for entity in on_frame(database, None, said)]
+    ids = [entity.id for entity in on_frame(database, None, text)]
     return load_facts(database, among, {"ids": json.dumps(ids), "limit": limit}) if ids else []
 
 
-def stated(database: Database, limit: int) -> list[Fact]:
+def stated_facts(database: Database, limit: int) -> list[Fact]:
     """The same of everybody."""
     return load_facts(database, _STATED, {"limit": limit})
 

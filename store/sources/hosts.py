@@ -103,12 +103,12 @@ def orders(connection: apsw.Connection, after_id: int) -> tuple[list[Order], int
     return found, found[-1].id if len(found) == _PAGE else max(through, after_id)
 
 
-_IS_TOLD = "(receipt -> '$.whole' = 'true' or receipt ->> '$.app' is not null)"
+_IS_ORDER = "(receipt -> '$.whole' = 'true' or receipt ->> '$.app' is not null)"
 """Other deletions are of frames, which no host has any more, or their app is forgotten."""
 _ORDERS = f"""
 select id, receipt ->> '$.start_ms', receipt ->> '$.end_ms', receipt ->> '$.app'
 from deletions
-where id > :after and id <= :through and {_IS_TOLD}
+where id > :after and id <= :through and {_IS_ORDER}
 order by id limit :most
 """
 
@@ -126,7 +126,7 @@ from hosts h
 left join access_keys k on k.id = h.key_id
 left join host_receipts r on r.deletion_id = :deletion and r.key_id = h.key_id
 where r.answered_ms is not null or (
-    exists (select 1 from deletions where id = :deletion and {_IS_TOLD})
+    exists (select 1 from deletions where id = :deletion and {_IS_ORDER})
     and (k.id is not null or not exists (
         select 1 from hosts o join access_keys ok on ok.id = o.key_id where o.instance = h.instance
     ))
@@ -138,29 +138,29 @@ order by h.name, h.key_id
 # -- writing (inside `database.write()`) --------------------------------------------------
 
 
-def note(connection: apsw.Connection, said: Host, name: str, carried_out: Mapping[int, int]) -> Host:
+def note(connection: apsw.Connection, report: Host, name: str, carried_out: Mapping[int, int]) -> Host:
     """Keep what a host said of itself and which deletions it has carried out (captures removed, by number;
     `name` is that of the last); returns it as it is known now. Raises `HostTaken`.
     """
-    known = next(iter(load(Host, connection.execute(_HOST, (said.key_id,)))), None)
-    if known is not None and known.instance != said.instance:
-        raise HostTaken(f"the token of {said.name} is used by another machine")
+    known = next(iter(load(Host, connection.execute(_HOST, (report.key_id,)))), None)
+    if known is not None and known.instance != report.instance:
+        raise HostTaken(f"the token of {report.name} is used by another machine")
     before = known.deletion_id if known else 0
-    through = reached(connection, said.deletion_id, name)
-    put(connection, "hosts", "key_id", **{**asdict(said), "deletion_id": through})
-    answered = {"key": said.key_id, "at": said.seen_ms, "from": before, "through": through}
+    through = reached(connection, report.deletion_id, name)
+    put(connection, "hosts", "key_id", **{**asdict(report), "deletion_id": through})
+    answered = {"key": report.key_id, "at": report.seen_ms, "from": before, "through": through}
     connection.execute(_ANSWERED, answered)
     for deletion_id, removed in carried_out.items():
         if deletion_id <= through:
-            told = {"key_id": said.key_id, "answered_ms": said.seen_ms, "removed": removed}
-            connection.execute(_RECEIPT, {**told, "deletion_id": deletion_id})
-    return next(iter(load(Host, connection.execute(_HOST, (said.key_id,)))))
+            receipt = {"key_id": report.key_id, "answered_ms": report.seen_ms, "removed": removed}
+            connection.execute(_RECEIPT, {**receipt, "deletion_id": deletion_id})
+    return next(iter(load(Host, connection.execute(_HOST, (report.key_id,)))))
 
 
 _ANSWERED = f"""
 insert or ignore into host_receipts (deletion_id, key_id, answered_ms, removed)
 select id, :key, :at, 0 from deletions
-where id > :from and id <= :through and receipt ->> '$.verified' is not null and {_IS_TOLD}
+where id > :from and id <= :through and receipt ->> '$.verified' is not null and {_IS_ORDER}
 """
 _RECEIPT = """
 insert into host_receipts (deletion_id, key_id, answered_ms, removed)

@@ -82,8 +82,8 @@ def _storable(value: Any) -> Any:
 
 def natural_key(*parts: str | int | None) -> str:
     """One short text for what makes a record itself; its parts cannot be read from it."""
-    told = json.dumps(parts, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    encoded = json.dumps(parts, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(encoded.encode()).hexdigest()[:32]
 
 
 # -- imports ------------------------------------------------------------------------------
@@ -242,14 +242,14 @@ def names(database: Database, source: Import) -> list[Name]:
         found = rows(connection, _NAMES[source.kind], {"id": source.id})
         known = {key: (number, bool(noted)) for key, number, noted in
                  rows(connection, _KNOWN, {"kind": kind, "id": source.id})}  # fmt: skip
-    told: dict[str, Name] = {}
+    by_key: dict[str, Name] = {}
     for raw, count in found:
         name, key = " ".join(raw.split()), entities.name_key(raw)
-        if key in told:
-            told[key] = replace(told[key], count=told[key].count + count)
+        if key in by_key:
+            by_key[key] = replace(by_key[key], count=by_key[key].count + count)
         elif key and len(name) <= MAX_NAME_CHARS and "@" not in name and any(map(str.isalpha, name)):
-            told[key] = Name(name, count, *known.get(key, (None, False)))
-    return sorted(told.values(), key=lambda each: -each.count)
+            by_key[key] = Name(name, count, *known.get(key, (None, False)))
+    return sorted(by_key.values(), key=lambda each: -each.count)
 
 
 def accept_names(

@@ -78,20 +78,20 @@ def decode(content: bytes) -> list[PageText]:
                 _area(window),
                 tuple(map(_area, parts[:_MAX_PARTS])),
                 *_size(width, height),
-                tuple(words(told)),
+                tuple(words(page_words)),
                 *map(_source, source[:1]),  # none where it was written before there were two
             )
-            for window, parts, width, height, told, *source in json.loads(content)[:MAX_PAGES]
+            for window, parts, width, height, page_words, *source in json.loads(content)[:MAX_PAGES]
         ]
     except (TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"the text of pages is unusable: {type(error).__name__}") from error
 
 
-def words(told: Any) -> Iterator[PageWord]:
+def words(entries: Any) -> Iterator[PageWord]:
     """Words with their places, as they were told. Raises `ValueError` or `TypeError`."""
-    if len(told) > _MAX_WORDS:
+    if len(entries) > _MAX_WORDS:
         raise ValueError("too many words")
-    for text, *place in told:
+    for text, *place in entries:
         x, y, w, h = map(_whole, place)
         if not isinstance(text, str) or not 0 < len(text) <= MAX_WORD or not text.isprintable():
             raise ValueError("a word must be printable")
@@ -99,15 +99,15 @@ def words(told: Any) -> Iterator[PageWord]:
             yield PageWord(text, x, y, w, h)
 
 
-def _source(told: Any) -> TextSource:
-    if told not in get_args(TextSource):
+def _source(name: Any) -> TextSource:
+    if name not in get_args(TextSource):
         raise ValueError("nobody else tells text")
-    known: TextSource = told
+    known: TextSource = name
     return known
 
 
-def _area(told: Any) -> Area:
-    x, y, w, h = map(_whole, told)
+def _area(rectangle: Any) -> Area:
+    x, y, w, h = map(_whole, rectangle)
     return Area(x, y, w, h)
 
 

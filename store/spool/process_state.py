@@ -45,8 +45,8 @@ class State:
     def read(cls, spool_folder: Path) -> Self | None:
         """The last one that was written, or None when none ever was (or the file is unusable)."""
         try:
-            told = json.loads((spool_folder / cls.FILE).read_bytes())
-            return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in told.items()})
+            document = json.loads((spool_folder / cls.FILE).read_bytes())
+            return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in document.items()})
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, AttributeError) as error:

@@ -349,7 +349,7 @@ def _name_of(record: Capture | LookReport) -> str:
     return f"{record.end_ms:015d}-{record.batch_id}.looks"
 
 
-def told_by_name(name: str) -> tuple[int, str, bool] | None:
+def parse_entry_name(name: str) -> tuple[int, str, bool] | None:
     """(milliseconds, id, whether it is a report) of an entry in any folder; None for no entry's name."""
     found = _NAME.match(name.removeprefix(GONE))
     return None if found is None else (int(found[1]), found[2], found[3] is not None)

@@ -20,8 +20,8 @@ from store.spool.queue import (
     GONE,
     VisibleWindows,
     is_storable,
+    parse_entry_name,
     read_record,
-    told_by_name,
     visible_windows_of,
 )
 
@@ -67,10 +67,10 @@ def captures(data_dir: DataDir, start_ms: int, end_ms: int) -> Iterator[Waiting]
     """Captures of ``[start_ms, end_ms)`` that are being written, wait, are worked on, or had failed. One that
     moves on meanwhile may be told twice.
     """
-    told: set[Path] = set()
+    visited: set[Path] = set()
     for part in (*_PARTS, "new"):  # again: a worker may have given back what it had claimed
-        for folder in sorted(set((data_dir.spool / part).glob("*")) - told):
-            told.add(folder)
+        for folder in sorted(set((data_dir.spool / part).glob("*")) - visited):
+            visited.add(folder)
             found = _waiting(folder, start_ms, end_ms)
             if found is not None:
                 yield found
@@ -99,12 +99,12 @@ def discard(data_dir: DataDir, found: Iterable[Waiting]) -> int:
 
 
 def _waiting(folder: Path, start_ms: int, end_ms: int) -> Waiting | None:
-    told = told_by_name(folder.name)
-    is_ours = told is not None or folder.parent.name != "tmp"  # uploads lie there, too
-    if not is_ours or (told and told[2]):
+    named = parse_entry_name(folder.name)
+    is_ours = named is not None or folder.parent.name != "tmp"  # uploads lie there, too
+    if not is_ours or (named and named[2]):
         return None
     try:
-        captured_ms = told[0] if told else folder.lstat().st_mtime_ns // 1_000_000
+        captured_ms = named[0] if named else folder.lstat().st_mtime_ns // 1_000_000
         if not start_ms <= captured_ms < end_ms:
             return None
         size_bytes = _size(folder)
@@ -120,7 +120,7 @@ def _waiting(folder: Path, start_ms: int, end_ms: int) -> Waiting | None:
         record, window, visible = {}, None, None  # only its name is known
     return Waiting(
         folder=folder,
-        capture_id=told[1] if told else None,
+        capture_id=named[1] if named else None,
         captured_ms=captured_ms,
         window=window,
         batch_id=_text(record.get("batch_id")),

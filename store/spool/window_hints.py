@@ -51,8 +51,8 @@ class ExtensionReport:
 
     def is_about(self, app_name: str) -> bool:
         """Whether an app's name is this browser's: ``Chromium-browser`` is Chromium."""
-        said, shown = normalize_app_name(self.browser), normalize_app_name(app_name)
-        aliases = {said, _ALIASES.get(said, said)}
+        reported, shown = normalize_app_name(self.browser), normalize_app_name(app_name)
+        aliases = {reported, _ALIASES.get(reported, reported)}
         return any(alias in shown or shown in alias for alias in aliases if alias and shown)
 
 

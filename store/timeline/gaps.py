@@ -71,8 +71,8 @@ def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Ga
         free = subtract_intervals(reasons[reason], taken)
         found += [Gap(*part, reason) for part in clipped(free, start_ms, end_ms)]
         taken = merge_intervals([*taken, *reasons[reason]])
-    told = merge_intervals((gap.start_ms, gap.end_ms) for gap in found)
-    found += [Gap(*part, IDLE) for part in clipped(subtract_intervals(idle, told), start_ms, end_ms)]
+    covered = merge_intervals((gap.start_ms, gap.end_ms) for gap in found)
+    found += [Gap(*part, IDLE) for part in clipped(subtract_intervals(idle, covered), start_ms, end_ms)]
     unseen = subtract_intervals([(start_ms, end_ms)], looked)
     found += [Gap(*part, "not_running") for part in unseen]
     return sorted(found, key=lambda gap: gap.start_ms)
@@ -132,7 +132,7 @@ def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str
             "end": end_ms + CONTINUOUS_MS,
         },
     ):
-        reasons.setdefault(_told(decision, reason), []).append((start, end))
+        reasons.setdefault(_reason(decision, reason), []).append((start, end))
     reasons = {name: merge_intervals(parts, CONTINUOUS_MS) for name, parts in reasons.items()}
     sql = "select start_ms, end_ms from deletions where start_ms < ? and end_ms > ?"
     deleted = rows(connection, sql, (end_ms, start_ms))
@@ -141,7 +141,7 @@ def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str
     return reasons
 
 
-def _told(decision: str, reason: str) -> str:
+def _reason(decision: str, reason: str) -> str:
     if reason in _AWAY:
         return _AWAY[reason]
     if reason == IDLE:

@@ -64,8 +64,8 @@ def add_report(connection: apsw.Connection, report: LookReport) -> bool:
     span = {"start_ms": report.start_ms, "end_ms": report.end_ms, "looks": report.looks}
     if not insert_new(connection, "look_batches", id=report.batch_id, **span):
         return False
-    for told in report.runs:
-        run = _as_it_is_known(connection, told)
+    for reported in report.runs:
+        run = _as_it_is_known(connection, reported)
         add(
             connection, run.decision, run.reason, run.start_ms, run.end_ms,
             monitor=run.monitor, looks=run.looks, batch_id=report.batch_id, host=report.host,

@@ -19,7 +19,7 @@ from store.chats import attachments
 from store.core import tokenizer
 from store.core.database import Database, column, rows, scalar
 from store.core.errors import AttachmentGone, MediaGone
-from store.frames import packs
+from store.frames import packs, text_index
 from store.frames.frames import ID_STEP, FrameRow, get_many
 from store.frames.media import Media
 from store.spool import residual_files
@@ -85,7 +85,7 @@ def _derived(connection: apsw.Connection) -> Iterator[str]:
     Hours that observations are still to be derived of (`memory_hours`) are under way.
     """
     stale = sum(
-        _varints(sizes) != [len(tokenizer.tokens(text)) for text in texts]
+        list(text_index.varints(sizes)) != [len(tokenizer.tokens(text)) for text in texts]
         for sizes, *texts in connection.execute(_INDEXED)
     )
     if stale:
@@ -95,17 +95,6 @@ def _derived(connection: apsw.Connection) -> Iterator[str]:
     untrue = sum(not tokenizer.stands_in(text, reading) for text, reading in rows(connection, _FACTS))
     if untrue:
         yield f"{untrue} facts of memory do not stand on the frames they name."
-
-
-def _varints(packed: bytes) -> list[int]:
-    """SQLite's variable-length integers (https://sqlite.org/fileformat2.html#varint), up to 8 bytes."""
-    found, value = [], 0
-    for byte in packed:
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            found.append(value)
-            value = 0
-    return found
 
 
 # The index keeps how many words of each field it has seen.

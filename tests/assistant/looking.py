@@ -17,7 +17,7 @@ from assistant.tools.registry import registry
 from assistant.tools.tool import ToolFailed
 from store.core.database import Database
 from store.core.settings import Settings, ToolsSettings
-from store.core.translation import kept, said
+from store.core.translation import stored_form, translate_stored
 from store.frames.media import Media
 from tests.assistant.helpers import NOW_MS
 from tests.fake_embedder import FakeEmbedder
@@ -75,7 +75,7 @@ class Turn:
 
     def notice(self, name: str, /, **arguments: Any) -> str:
         """What a person is told that the call will do."""
-        return said(kept(self.tools[name].notice(self, arguments)[0]))
+        return translate_stored(stored_form(self.tools[name].notice(self, arguments)[0]))
 
     def error(self, name: str, /, **arguments: Any) -> str:
         """Why the tool fails; it must fail."""

@@ -1,4 +1,4 @@
-"""The evaluations as a person runs them: known questions, known tools, a model on the other side of HTTP."""
+"""The evaluations as a person runs them: known questions of a sample week."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from store.core.paths import DataDir
 from store.deletion.deletion import delete_range
 from store.frames.media import Media
 from tests.demo_week import DemoHome
-from tests.stub_model import StubModel
 from webapp.cli import run
 
 pytestmark = pytest.mark.end_to_end
@@ -77,25 +76,3 @@ def test_check_answers_says_where_questions_come_from(evals: Evals) -> None:
     code, _, err = evals("check-answers")
     assert code == 1
     assert "nothing to check here" in err
-
-
-def test_check_tools_scores_a_configured_model(evals: Evals, data_dir: DataDir) -> None:
-    with StubModel() as stub:
-        (data_dir.home / "config.toml").write_text(
-            f'[[chat.models]]\nname = "mine"\nbase_url = "{stub.base_url}"\nmodel = "stub"\n'
-            "supports_tools = true\n"
-        )
-        stub.choose(lambda request: [("calculator", {"expression": "0.175 * 2340"})])
-        of_two = ("check-tools", "--model", "mine", "--language", "en", "--limit", "2")
-        code, out, err = evals(*of_two, "--json")
-        printed = json.loads(out)
-        assert (code, printed["figures"]["right"]) == (0, {"count": 1, "of": 2, "share": 0.5})
-        assert [each["outcome"] for each in printed["choices"]] == ["right", "wrong"]
-        assert err.count("\n") == 2, "each is told as it comes"
-        code, out, _ = evals(*of_two)
-        assert re.search(r"^OK +sum .*\nX +power .*\nright +50.0%  1 of 2$", out, re.MULTILINE)
-    code, _, err = evals("check-tools", "--model", "mine", "--limit", "1")
-    assert code == 1
-    assert "the model gave no answer" in err
-    code, _, err = evals("check-tools", "--model", "extractive")
-    assert (code, "extractive cannot use tools" in err) == (1, True)

@@ -29,7 +29,7 @@ _HEARD = {
 def _in_chinese(text: str) -> str:
     def heard() -> str:
         translated.speak("zh_Hans", languages.catalog("zh_Hans"))
-        return translated.heard(text)
+        return translated.translated(text)
 
     return copy_context().run(heard)
 

@@ -11,8 +11,7 @@ from store.spool import window_hints
 from store.spool.process_state import TextDoor
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from store.timeline import ledger as decisions
-from webapp.api.endpoint import endpoint
-from webapp.api.timeline import range_ms
+from webapp.api.endpoint import endpoint, range_ms
 from webapp.api.values import Answer, Minutes, RangeQuery, Request, SpanAnswer, Text, Timestamp
 from webapp.core.services import services
 from webapp.ops import control

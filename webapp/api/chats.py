@@ -95,7 +95,7 @@ class ChatAnswer(Answer):
 def chat(chat_id: int) -> ChatAnswer:
     """Every message in order, with the tool calls of each turn and their results."""
     stored, messages = chat_or_404(chat_id), transcript(services().database, chat_id)
-    told = [
+    answers = [
         MessageAnswer.of(
             message,
             tool_calls=MadeCall.list_of(message.calls) or None,
@@ -103,7 +103,7 @@ def chat(chat_id: int) -> ChatAnswer:
         )
         for message in messages
     ]
-    return ChatAnswer.of(stored, messages=told)
+    return ChatAnswer.of(stored, messages=answers)
 
 
 @endpoint("DELETE", CHAT, "Delete a conversation")

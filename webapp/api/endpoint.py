@@ -21,8 +21,9 @@ from flask import Blueprint, Response, request
 from pydantic import BaseModel, ValidationError
 from werkzeug.datastructures import MultiDict
 
-from webapp.api.values import TIME_CODES, Request
+from webapp.api.values import TIME_CODES, RangeQuery, Request
 from webapp.core.errors import Problem, invalid
+from webapp.core.services import services
 from webapp.security.access import Permission, allow
 
 PREFIX = "/api/v1"
@@ -167,6 +168,15 @@ def read_body(model: type[_Model], *, required: bool = True) -> _Model:
     if request.mimetype != "application/json":
         raise Problem(415, "unsupported_media_type", "The body must be application/json.")
     return parse_json(model, request.get_data())
+
+
+def range_ms(query: RangeQuery) -> tuple[int, int]:
+    """``[start, end)`` in milliseconds, the end being now when it was not given."""
+    start = query.start_time
+    end = services().clock() if query.end_time is None else query.end_time
+    if end <= start:
+        raise invalid(400, "invalid_time_range", ("start_time", "lies in the future"))
+    return start, end
 
 
 def read_place(cursor: str | None) -> tuple[int, int] | None:

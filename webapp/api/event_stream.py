@@ -131,8 +131,8 @@ def event_stream(own: Services, chat_id: int, n: int, draw: Callable[[], PageEve
     free = connection_slots()
     if not free.acquire(blocking=False):
         return _response(iter([draw()]), ASK_AGAIN_MS)
-    heard = request.headers.get("Last-Event-ID", "")
-    after = int(heard) if heard.isdecimal() and len(heard) < 10 else 0
+    last_id = request.headers.get("Last-Event-ID", "")
+    after = int(last_id) if last_id.isdecimal() and len(last_id) < 10 else 0
     response = _response(_pieces(own, chat_id, n, after, draw), TAKE_UP_MS)
     response.call_on_close(free.release)
     return response

@@ -109,14 +109,14 @@ def state(body: StateRequest) -> StateAnswer:
     rules = HostRulesAnswer.of(loaded, rules=RuleAnswer.list_of(loaded.rules))
     digest = hashlib.sha256(rules.model_dump_json().encode()).hexdigest()
     now_ms = own.clock()
-    said = Host(
+    report = Host(
         g.key.id, g.key.name, str(body.instance), now_ms, now_ms - body.sent_at,
         body.waiting, body.problem, body.rules_sha256, body.deletion_id,
     )  # fmt: skip
     carried_out = {each.deletion_id: each.removed for each in body.carried_out}
     try:
         with own.database.write() as connection:
-            known = hosts.note(connection, said, body.deletion_name, carried_out)
+            known = hosts.note(connection, report, body.deletion_name, carried_out)
             deletions, through = hosts.orders(connection, known.deletion_id)
             name = hosts.name_of(connection, through)
     except hosts.HostTaken as error:

@@ -317,8 +317,8 @@ def one_day(on: date) -> DayAnswer:
     with database.read() as connection:
         hours = daily_hours.between(database, day.start_ms, day.end_ms, now_ms)
         is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, now_ms)
-    told = [HourAnswer.of(hour, end_time=hour.start_ms + HOUR_MS) for hour in hours]
-    return DayAnswer.of(day, hours=told, settled=is_settled)
+    hour_answers = [HourAnswer.of(hour, end_time=hour.start_ms + HOUR_MS) for hour in hours]
+    return DayAnswer.of(day, hours=hour_answers, settled=is_settled)
 
 
 def day_or_404(on: date) -> DailySummary:

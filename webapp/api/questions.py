@@ -280,17 +280,17 @@ def stream(body: StreamRequest) -> Response:
 
 def start_in_window(body: StreamRequest) -> LiveTurn:
     """The question of a window as a turn that runs by itself. Raises what it is refused for."""
-    said = body.messages if body.message else body.messages[:-1]
-    told = "\n\n".join(each.content for each in said if each.role == "system")[:MAX_PROMPT_CHARS]
+    earlier = body.messages if body.message else body.messages[:-1]
+    system_text = "\n\n".join(each.content for each in earlier if each.role == "system")[:MAX_PROMPT_CHARS]
     taken = {
         "message": body.message or body.messages[-1].content,
-        "system_prompt": body.system_prompt or told,
+        "system_prompt": body.system_prompt or system_text,
     }
     return start_question(
         body.model_copy(update=taken),
         session_id=number_of(body.session_id or ""),
         context_version=body.context_version or "",
-        said=tuple((each.role, each.content) for each in said if each.role != "system"),
+        said=tuple((each.role, each.content) for each in earlier if each.role != "system"),
     )
 
 

@@ -14,8 +14,7 @@ from store.search import search as frames_search
 from store.search.filters import Filters
 from store.search.hits import BadCursor
 from store.search.search import NearGroup, Page
-from webapp.api.endpoint import endpoint, refusing
-from webapp.api.timeline import range_ms
+from webapp.api.endpoint import endpoint, range_ms, refusing
 from webapp.api.values import Answer, Pagination, QueryBool, QueryInt, RangeQuery, SeenAnswer, Text, Timestamp
 from webapp.core.services import services
 

@@ -8,20 +8,10 @@ from pydantic import Field
 
 from store.timeline import gaps, segments
 from store.timeline import timeline as store_timeline
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import endpoint, range_ms
 from webapp.api.frames import SegmentAnswer
-from webapp.api.values import Answer, Minutes, QueryInt, RangeQuery, SpanAnswer, Text, Timestamp
-from webapp.core.errors import invalid
+from webapp.api.values import Answer, GapAnswer, Minutes, QueryInt, RangeQuery, SpanAnswer, Text, Timestamp
 from webapp.core.services import services
-
-
-def range_ms(query: RangeQuery) -> tuple[int, int]:
-    """``[start, end)`` in milliseconds, the end being now when it was not given."""
-    start = query.start_time
-    end = services().clock() if query.end_time is None else query.end_time
-    if end <= start:
-        raise invalid(400, "invalid_time_range", ("start_time", "lies in the future"))
-    return start, end
 
 
 class HostQuery(RangeQuery):
@@ -40,16 +30,6 @@ class RunAnswer(SegmentAnswer):
     """A stretch in one app; window and address where it has only one."""
 
     colour_slot: int | None = Field(description="The app's colour, the same for good; null: neutral.")
-
-
-class GapAnswer(Answer):
-    """A stretch that is nobody's: without a picture, or idle. Never names what was left out."""
-
-    start: Timestamp
-    end: Timestamp
-    reason: str = Field(
-        description="paused, locked, asleep, excluded, idle, failed:…, not_running or deleted."
-    )
 
 
 class TotalAnswer(Answer):

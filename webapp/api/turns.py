@@ -15,7 +15,7 @@ from engines.chat.protocol import Usage
 from store.core.times import to_seconds
 from webapp.api.endpoint import TURN, endpoint
 from webapp.api.frames import BoxAnswer
-from webapp.api.values import Answer, OrNull, Request, SpanAnswer, Timestamp
+from webapp.api.values import Answer, GapAnswer, OrNull, Request, SpanAnswer, Timestamp
 from webapp.exports.files import FORMATS, answer_file, export_pack
 from webapp.exports.pack import Size
 
@@ -110,12 +110,6 @@ class SecondReadingAnswer(Answer):
     error: FailureAnswer | None = Field(description="Why the last attempt came to nothing.")
 
 
-class CoverageGapAnswer(Answer):
-    start: Timestamp
-    end: Timestamp
-    reason: str
-
-
 class CauseAnswer(Answer):
     """How long is nobody's for one cause: no picture, or idle."""
 
@@ -152,7 +146,7 @@ class CoverageAnswer(Answer):
         validation_alias="unembedded", description="Frames of the range not yet found by meaning."
     )
     imported: int = Field(description="Pictures of the range that were imported: they count no time.")
-    gaps: list[CoverageGapAnswer]
+    gaps: list[GapAnswer]
     causes: list[CauseAnswer]
     queries: list[QueryAnswer]
     index_fresh_to: Timestamp | None

@@ -119,6 +119,16 @@ class SpanAnswer(Answer):
     end_time: Timestamp
 
 
+class GapAnswer(Answer):
+    """A stretch that is nobody's: without a picture, or idle. Never names what was left out."""
+
+    start: Timestamp
+    end: Timestamp
+    reason: str = Field(
+        description="paused, locked, asleep, excluded, idle, failed:…, not_running or deleted."
+    )
+
+
 class SeenAnswer(Answer):
     """What was seen; unknown is null, never guessed."""
 

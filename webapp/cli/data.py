@@ -47,10 +47,10 @@ def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
         path, made = backups.make(database, now_ms())
         backups.rotate(database, here.settings.backup.keep, path)
     pictures = backups.pictures_of_frames(database)
-    told = {"path": str(path), "pictures": pictures, "files": made.pictures, "missing": made.missing}
+    document = {"path": str(path), "pictures": pictures, "files": made.pictures, "missing": made.missing}
     missing = f"; not in it, as they are lost: {count(made.missing, 'file')}" if made.missing else ""
     files = f"{count(pictures, 'picture')} of frames, {count(made.pictures, 'file')} in all"
-    tell(as_json, told, f"{path}: checked, with {files}{missing}")
+    tell(as_json, document, f"{path}: checked, with {files}{missing}")
 
 
 @click.command()
@@ -76,9 +76,9 @@ def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> No
         confirm(f"{source} takes the place of {data_dir.home}. Restore?")
     done = restoring.restore(data_dir, source)
     if as_json:
-        told = {"is_outdated": done.is_outdated, "is_blind": done.is_blind}
+        flags = {"is_outdated": done.is_outdated, "is_blind": done.is_blind}
         made_at = to_seconds(done.made_ms)
-        return print_json({"made_at": made_at, "replaced": str(done.replaced), **told})
+        return print_json({"made_at": made_at, "replaced": str(done.replaced), **flags})
     is_kept = (done.replaced / data_dir.database.name).exists()
     kept = f"; what was there is in {done.replaced}" if is_kept else ""
     click.echo(f"restored as of {local_text(done.made_ms)}{kept}")
@@ -162,8 +162,8 @@ def verify_export(as_json: bool, key: str | None, file: Path) -> None:
     limits = [line for line in PROVES_NOT if not (proof.key_compared and line == WHOSE_KEY)]
     if as_json:
         unproven = [{"n": n, "why": why} for n, why in proof.unproven]
-        told = {"unproven": unproven, "proves": PROVES, "proves_not": limits}
-        print_json({**dataclasses.asdict(proof), **told})
+        more = {"unproven": unproven, "proves": PROVES, "proves_not": limits}
+        print_json({**dataclasses.asdict(proof), **more})
     elif not proof.problems:
         _tell_proof(proof, limits)
     for problem in proof.problems:
@@ -180,9 +180,9 @@ def _tell_proof(proof: Proof, limits: list[str]) -> None:
     click.echo(f"  the question, as the file tells it: {proof.question}")
     for each in proof.proven:
         wrong = ", though its owner marked it as wrong" if each.marked_wrong else ""
-        said = f"; said to be of: {each.said_to_be}" if each.said_to_be else ""
+        origin = f"; said to be of: {each.said_to_be}" if each.said_to_be else ""
         read = f'"{each.quote}" stands in what the signer read of {each.file}'
-        click.echo(f"  [{each.n}] proven{wrong}: {read}{said}")
+        click.echo(f"  [{each.n}] proven{wrong}: {read}{origin}")
     if not proof.proven:
         click.echo("  no quote of it is proven")
     for n, why in proof.unproven:

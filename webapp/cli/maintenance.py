@@ -78,8 +78,8 @@ def pause(home: Path | None, as_json: bool, minutes: float | None) -> None:
         raise click.ClickException(f"{most}; without a number it lasts until `recollect resume`")
     order = control.pause(open_home(home).data_dir, minutes, now_ms())
     until = order.ends_ms
-    told = {"state": "paused", "until": None if until is None else to_seconds(until)}
-    tell(as_json, told, f"paused until {local_text(until) if until else 'you resume'}")
+    document = {"state": "paused", "until": None if until is None else to_seconds(until)}
+    tell(as_json, document, f"paused until {local_text(until) if until else 'you resume'}")
 
 
 @click.command()

@@ -224,8 +224,8 @@ def test(
     decision = rules.decide_on_screen(WindowFacts.described(app, title, url, True if private else None))
     left_out = _left_out(here.open_database(), here.data_dir, rules.rules, app)
     if as_json:
-        told = {"action": decision.action, "reason": decision.reason, "detail": decision.detail}
-        return print_json({**told, "left_out": left_out})
+        document = {"action": decision.action, "reason": decision.reason, "detail": decision.detail}
+        return print_json({**document, "left_out": left_out})
     words = {"keep": "recorded", "mask": "blacked out", "drop": "left out"}[decision.action]
     click.echo(": ".join(filter(None, (f"it would be {words}", decision.detail))))
     if left_out:

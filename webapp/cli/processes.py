@@ -191,10 +191,10 @@ def status(home: Path | None, as_json: bool) -> None:
     found = service_of(data_dir.home)
     is_running = web_address(data_dir) is not None
     kind = found.kind if found.state == "this" else None
-    told = {"home": str(data_dir.home), "installed_as": kind, "is_running": is_running}
+    document = {"home": str(data_dir.home), "installed_as": kind, "is_running": is_running}
     installed = {
         "this": f"installed ({found.kind})",
         "another": "installed for another home folder or by another version (`install` writes it anew)",
         "none": "not installed as a service",
     }[found.state]
-    tell(as_json, told, f"{data_dir.home}: {installed}, {'running' if is_running else 'not running'}")
+    tell(as_json, document, f"{data_dir.home}: {installed}, {'running' if is_running else 'not running'}")

@@ -248,8 +248,8 @@ def problem_of(error: Exception) -> Problem:
         log.error("%s: %s", code, error)
     waits = status == 503 and not isinstance(error, ProvidersUnreadable)  # that one a person has to mend
     headers = {"Retry-After": str(RETRY_AFTER_S)} if waits else {}
-    told = {store_errors.MediaGone: "reason", HostNotAllowed: "host"}
-    extra = {name: getattr(error, name) for cls, name in told.items() if isinstance(error, cls)}
+    extra_fields = {store_errors.MediaGone: "reason", HostNotAllowed: "host"}
+    extra = {name: getattr(error, name) for cls, name in extra_fields.items() if isinstance(error, cls)}
     text = _(detail).format(error=error, reason=_(getattr(error, "reason", "")))
     return Problem(status, code, text, headers=headers, extra=extra)
 

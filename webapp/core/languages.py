@@ -29,8 +29,7 @@ def install(app: Flask) -> None:
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
         translation.gettext, _form, newstyle=True, pgettext=translation.pgettext
     )
-    app.jinja_env.filters["translated"] = translation.gettext  # a text of ours that the code holds
-    app.jinja_env.filters["heard"] = translation.heard  # one that another part of the program said
+    app.jinja_env.filters["translated"] = translation.translated
     app.jinja_env.globals["language"] = lambda: translation.language().replace("_", "-")
     # Between two sentences: Chinese leaves no blank there.
     app.jinja_env.globals["gap"] = lambda: "" if translation.language().startswith("zh") else " "

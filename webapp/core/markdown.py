@@ -187,8 +187,8 @@ def _cited(text: str, marks: Marks) -> Iterator[_Insert]:
         elif n in marks.citations:
             address = marks.again.get(n, marks.citations[n]) if n in cited else marks.citations[n]
             cited.add(n)
-            heard = f'<span class="hush">{_("Source")} </span>'
-            number = f'<a class="cite" href="{escape(address)}">{heard}{n}</a>'
+            label = f'<span class="hush">{_("Source")} </span>'
+            number = f'<a class="cite" href="{escape(address)}">{label}{n}</a>'
             yield _Insert(match.start(1), 4, match.end(), number, match[1])
 
 

@@ -30,7 +30,7 @@ from store.chats.attachments import MAX_NAME_CHARS, Attachment, Contents
 from store.core.errors import NotFound
 from store.core.keys import box_of, handing
 from store.core.translation import gettext as _
-from store.core.translation import heard
+from store.core.translation import translated
 from store.sources.imports import Kind
 from webapp.core.errors import Problem, invalid
 from webapp.core.formatting import sentence
@@ -109,8 +109,8 @@ def import_pictures(files: Iterable[FileStorage], timezone: str) -> dict[str, An
     with tempfile.TemporaryDirectory(dir=services().data_dir.spool / "tmp", prefix="import-") as folder:
         for n, file in enumerate(files):
             # What it is called says when it was taken; what it is, its bytes say.
-            told = _NOT_IN_NAMES.sub("_", name_of(file)).encode()[:200].decode(errors="ignore")
-            path = Path(folder, f"{n}", f"{told}.png")
+            stem = _NOT_IN_NAMES.sub("_", name_of(file)).encode()[:200].decode(errors="ignore")
+            path = Path(folder, f"{n}", f"{stem}.png")
             path.parent.mkdir()
             file.stream.close()
             Path(str(file.stream.name)).replace(path)
@@ -134,7 +134,7 @@ def _import(arguments: Sequence[str]) -> dict[str, Any]:
         receipt: dict[str, Any] = json.loads(done.stdout)
         return receipt
     if done.returncode == _REFUSED and (reason := _reason(done, "ingest: ")):
-        raise Problem(422, "import_refused", sentence(heard(reason)))
+        raise Problem(422, "import_refused", sentence(translated(reason)))
     log.error("an import ended with code %d: %s", done.returncode, done.stderr.decode("utf-8", "replace"))
     detail = _("The import broke off, and the log says why; import again to go on.")
     raise Problem(500, "import_failed", detail)
@@ -202,7 +202,7 @@ def contents(content: bytes, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S)
         raise Problem(
             415,
             "unsupported_media_type",
-            _("%(name)s cannot be attached: %(reason)s.", name=name, reason=heard(reason)),
+            _("%(name)s cannot be attached: %(reason)s.", name=name, reason=translated(reason)),
         )
     if done.returncode == _REFUSED and reason:
         raise _refused(name, reason)
@@ -212,8 +212,8 @@ def contents(content: bytes, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S)
 
 
 def _refused(name: str, reason: str) -> Problem:
-    sentence = _("%(name)s cannot be attached: %(reason)s.", name=name, reason=heard(reason))
-    return Problem(422, "attachment_refused", sentence, errors=(("file", heard(reason)),))
+    sentence = _("%(name)s cannot be attached: %(reason)s.", name=name, reason=translated(reason))
+    return Problem(422, "attachment_refused", sentence, errors=(("file", translated(reason)),))
 
 
 Files = tuple[tuple[Attachment, ...], str]

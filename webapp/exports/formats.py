@@ -67,8 +67,8 @@ def _source(source: Source, pictures: bool) -> str:
     if source.withheld:
         return f"**[{source.n}]** {source.at}. {source.withheld}"
     wrong = " **You marked this source as wrong.**" if source.is_wrong else ""
-    said = f" {source.words}." if source.words else ""
-    lines = [f"**[{source.n}]** {escaped(source.place)}, [{source.at}]({source.link}).{said}{wrong}"]
+    remark = f" {source.words}." if source.words else ""
+    lines = [f"**[{source.n}]** {escaped(source.place)}, [{source.at}]({source.link}).{remark}{wrong}"]
     if item.quote:
         lines.append(f"> {escaped(item.quote)}")
     if pictures and source.image:
@@ -131,12 +131,12 @@ def file_name(pack: Pack, suffix: str) -> str:
 def archive(pack: Pack, data_dir: DataDir) -> bytes:
     """The zip, signed by the key of the home. The same pack gives the same bytes."""
     signed_by = signing.fingerprint(data_dir)
-    told = {**evidence(pack), "signed_by": signed_by, "proves": PROVES, "proves_not": PROVES_NOT}
+    document = {**evidence(pack), "signed_by": signed_by, "proves": PROVES, "proves_not": PROVES_NOT}
     files = {
         "README.txt": _read_me(signed_by).encode(),
         "answer.md": markdown_document(pack, pictures=True).encode(),
         "answer.html": html_document(pack).encode(),
-        "evidence.json": json.dumps(told, ensure_ascii=False, indent=1).encode() + b"\n",
+        "evidence.json": json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n",
         **{source.image.name: source.image.content for source in pack.sources if source.image},
         **{
             reading_name(source): READING.dump_json(source.reading)

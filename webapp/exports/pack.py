@@ -170,7 +170,7 @@ def pack(
         link = f"{origin}/frames/{item.frame_id}?cite={turn.chat_id}.{turn.turn_id}.{item.n}"
         at = when(item.captured_ms, ZoneInfo(turn.timezone))
         whole = Source(item, rows.get(item.frame_id or -1), at, link, item.n in withdrawn)
-        sources.append(_told(database, media, rules, whole, size_of(whole.n)))
+        sources.append(_permitted(database, media, rules, whole, size_of(whole.n)))
     files = tuple(_files(database, turn)) if with_files else ()
     is_left_out = export.may_tell(database, rules, turn.chat_id, turn.turn_id)
     if is_left_out:  # the question, and what was looked at, in figures
@@ -189,7 +189,7 @@ def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:
             continue
 
 
-def _told(database: Database, media: Media, rules: RuleSet, source: Source, size: Size) -> Source:
+def _permitted(database: Database, media: Media, rules: RuleSet, source: Source, size: Size) -> Source:
     """What may be told of a source, with its picture where that is wanted and is still there."""
     item, frame = source.item, source.frame
     if frame is None or item.state == "deleted":

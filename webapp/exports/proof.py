@@ -140,25 +140,25 @@ def _evidence(files: Mapping[str, bytes], signed_by: str, key_compared: bool) ->
     if sum(len(content) for name, content in files.items() if name.endswith(".json")) > MAX_JSON_BYTES:
         return _refused([f"What it says and read is more than {MAX_JSON_BYTES // 1_000_000} MB."], signed_by)
     try:
-        told = _Evidence.model_validate_json(files["evidence.json"])
+        document = _Evidence.model_validate_json(files["evidence.json"])
     except ValidationError as error:
         wrong = f"evidence.json is not what Recollect writes: {error.errors()[0]['msg']}."
         return _refused([wrong], signed_by)
     problems = []
-    if told.format != FORMAT:
-        problems.append(f"evidence.json is of another format: {told.format}.")
-    if told.signed_by != signed_by:
-        problems.append(f"evidence.json names the key {told.signed_by}, but {signed_by} signed it.")
-    problems += _twice(told.evidence)
+    if document.format != FORMAT:
+        problems.append(f"evidence.json is of another format: {document.format}.")
+    if document.signed_by != signed_by:
+        problems.append(f"evidence.json names the key {document.signed_by}, but {signed_by} signed it.")
+    problems += _twice(document.evidence)
     if problems:
         return _refused(problems, signed_by)
     check = _Check(files)
-    outcomes = [(source, *check.source(source)) for source in told.evidence]
+    outcomes = [(source, *check.source(source)) for source in document.evidence]
     problems = [f"[{source.n}] {found}" for source, wrong, _ in outcomes for found in wrong]
     if problems:
         return _refused(problems, signed_by)
     return Proof(
-        (), signed_by, key_compared, shown(told.question),
+        (), signed_by, key_compared, shown(document.question),
         tuple(_proven(source) for source, _, why in outcomes if not why),
         tuple((source.n, why) for source, _, why in outcomes if why),
     )  # fmt: skip
@@ -174,10 +174,10 @@ def _twice(sources: Iterable[_Source]) -> Iterator[str]:
 
 
 def _proven(source: _Source) -> Proven:
-    said = (source.app_name, source.window_name, source.browser_url, source.local_time)
+    origin = (source.app_name, source.window_name, source.browser_url, source.local_time)
     return Proven(
         source.n, shown(source.quote, MAX_QUOTE), source.picture.file if source.picture else "",
-        ", ".join(shown(each) for each in said if each), source.marked_wrong,
+        ", ".join(shown(each) for each in origin if each), source.marked_wrong,
     )  # fmt: skip
 
 
@@ -207,8 +207,8 @@ class _Check:
 
     def source(self, source: _Source) -> tuple[list[str], str]:
         """What is wrong with a source, and why its quote cannot be proven, '' when it is."""
-        if said := source.withheld or source.picture_gone:
-            return [], f"The export says: {shown(said)}"
+        if withheld := source.withheld or source.picture_gone:
+            return [], f"The export says: {shown(withheld)}"
         if source.picture is None:
             return [], "Its picture does not come along."
         if source.picture.shows is not None:

@@ -57,8 +57,8 @@ def get_frame_image(
     picture = call.library.media.preview(frame, width)
     call.returned = 1
     where = " · ".join(part for part in (frame.host, frame.app_name, frame.window_name) if part)
-    told = f"frame {frame.id}, {call.local(frame.captured_ms)} {where}".rstrip()
-    return [told, Image(data=picture, format="webp")]
+    caption = f"frame {frame.id}, {call.local(frame.captured_ms)} {where}".rstrip()
+    return [caption, Image(data=picture, format="webp")]
 
 
 class AskedSource(BaseModel):

@@ -96,9 +96,9 @@ def check_capture(data_dir: DataDir) -> Check:
 
 def check_display(data_dir: DataDir, source: str = "screen") -> Check:
     """The same; without a daemon, whether there is a display at all."""
-    told = check_capture(data_dir)
-    if told.verdict != "--" or is_sample(data_dir):
-        return told
+    check = check_capture(data_dir)
+    if check.verdict != "--" or is_sample(data_dir):
+        return check
     if source != "screen":
         return Check("Display", "--", _("not looked at: pictures come from %(source)s", source=source))
     has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
@@ -108,7 +108,7 @@ def check_display(data_dir: DataDir, source: str = "screen") -> Check:
             "Start Recollect from a desktop session, or set capture.source to folder:DIR or video:FILE."
         )
         return Check("Display", "X", sentence, action)
-    return told
+    return check
 
 
 def check_windows(data_dir: DataDir) -> Check:

@@ -17,7 +17,7 @@ from typing import Literal
 from store.backup import backup
 from store.core import tokenizer
 from store.core.database import Database
-from store.core.translation import ENGLISH, N_, heard, language, ngettext
+from store.core.translation import ENGLISH, N_, language, ngettext, translated
 from store.core.translation import gettext as _
 from store.deletion import retention
 from store.embeddings import vectors
@@ -127,7 +127,7 @@ def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part
 
 
 def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
-    why = _told(state.detail or state.reason, formatting.failure(state.reason))
+    why = _translated(state.detail or state.reason, formatting.failure(state.reason))
     if state.state == "failing":
         action = _("It is tried again by itself; see `recollect doctor`.")
         return Part("capture", "bad", _("failing"), why, action)
@@ -151,12 +151,12 @@ def _lasting(state: CaptureState, now_ms: int) -> str:
     time = formatting.duration(max(0, now_ms - state.since_ms))
     if not state.cause:
         return _("For %(time)s now.", time=time)
-    return _("For %(time)s now: %(cause)s.", time=time, cause=heard(state.cause))
+    return _("For %(time)s now: %(cause)s.", time=time, cause=translated(state.cause))
 
 
-def _told(sentence: str, otherwise: str) -> str:
+def _translated(sentence: str, otherwise: str) -> str:
     """What a daemon says of itself; in a language that has no words for it, `otherwise`."""
-    text = heard(sentence)
+    text = translated(sentence)
     return otherwise if text == sentence and language() != ENGLISH and otherwise else text
 
 
@@ -172,7 +172,7 @@ def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
     if not is_alive(worker, now_ms):
         return Part("ingest", "bad", value, _lifeless(worker, now_ms), _("Look at logs/ingest.log."))
     if worker.problem:
-        why = _told(worker.problem, _("what was recorded cannot be stored"))
+        why = _translated(worker.problem, _("what was recorded cannot be stored"))
         return Part("ingest", "bad", value, why, _("It is tried again by itself."))
     # Entries are named by their time.
     oldest_ms = now_ms - int(waiting[0].partition("-")[0]) if waiting else 0
@@ -196,7 +196,7 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
     pending = readings.count_pending(database)
     value = _("%(number)s to read", number=pending)
     if worker and worker.engine_problem:
-        why = _told(worker.engine_problem, _("text recognition lacks a part"))
+        why = _translated(worker.engine_problem, _("text recognition lacks a part"))
         return Part("index", "warn", value, why, _("`recollect doctor` says what to install."))
     if pending and worker and worker.reads_per_minute > 0:
         minutes = pending / worker.reads_per_minute
@@ -223,7 +223,7 @@ def embedding_part(own: Services, worker: IngestState | None) -> Part:
         return Part("meaning", "off", _("off"), _("search is by words"), _("Set embedding.engine to local."))
     problem = (worker.embedder_problem if worker else "") or own.embedder.problem
     if problem:
-        return Part("meaning", "warn", value, heard(problem), _("Search by words is not affected."))
+        return Part("meaning", "warn", value, translated(problem), _("Search by words is not affected."))
     if waiting >= vectors.COUNTED:
         value = _("more than %(value)s", value=value)
     return Part("meaning", "ok", value, _("the newest come first") if waiting else "")
@@ -238,7 +238,7 @@ def storage_part(own: Services) -> Part:
         return Part("storage", "bad", free, _("the spool is full"), _("See that ingest runs."))
     last = retention.runs(own.database, 1)
     if verdict == "ok" and last and last[0].problem:
-        why = _("retention stopped: %(problem)s", problem=heard(last[0].problem))
+        why = _("retention stopped: %(problem)s", problem=translated(last[0].problem))
         return Part("storage", "warn", free, why, _("It is tried again every hour; see Settings, Storage."))
     ahead = growth(own) if verdict == "ok" else None
     if ahead and ahead.months * _MONTH_DAYS < FULL_WARN_DAYS:
@@ -350,8 +350,9 @@ def recording_indicator(own: Services) -> IndicatorState:
     if elsewhere and light.kind == "danger":  # a fault where this machine was to record as well
         is_meant = state is None or state.state == "stopped"
         light = replace(light, kind="ok" if is_meant else "warn", word=_("REC elsewhere"))
-    said = "" if elsewhere and light.icon == "pause" else light.detail  # one that has not heard of it yet
-    return replace(light, detail=f"{said} {elsewhere}".strip())
+    # A pause that another machine has not heard of yet is no pause of everything.
+    detail = "" if elsewhere and light.icon == "pause" else light.detail
+    return replace(light, detail=f"{detail} {elsewhere}".strip())
 
 
 def recorded_elsewhere(own: Services, now_ms: int) -> str:

@@ -70,12 +70,12 @@ class Service:
 
     def uninstall(self) -> list[Path]:
         """Stop it, make the system forget it, and remove its files, which are returned."""
-        there = [path for path in self.files if path.exists()]
-        for command in self.forget if there else ():
+        installed = [path for path in self.files if path.exists()]
+        for command in self.forget if installed else ():
             call(command, may_fail=True)
-        for path in there:
+        for path in installed:
             path.unlink()
-        return there
+        return installed
 
 
 def service_of(home: Path) -> Service:

@@ -17,7 +17,7 @@ from store.chats import conversations
 from store.core import preferences
 from store.core.database import Database
 from store.core.translation import gettext as _
-from store.core.translation import heard
+from store.core.translation import translated
 from store.egress.providers import Provider
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
@@ -159,7 +159,7 @@ def _reading(own: Services, viewer: Viewer) -> Row:
     if worker is None or not is_alive(worker, viewer.now_ms):
         return Row("reading", "danger", name, _("Nothing reads just now"), _("Start `recollect up`."))
     if worker.engine_problem:
-        problem = formatting.sentence(heard(worker.engine_problem))
+        problem = formatting.sentence(translated(worker.engine_problem))
         return Row("reading", "danger", name, problem, _("`recollect doctor` says what to install."))
     read = totals.store_stats(own.database).frames_read
     if not read:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from flask import Flask, redirect
+from flask import Flask, redirect, render_template, request
 from jinja2 import StrictUndefined
 from werkzeug.wrappers import Response
 
@@ -31,7 +31,7 @@ from store.core.allocator import collect_rarely, give_back_freed_memory
 from store.core.database import Database, open_database
 from store.core.errors import DatabaseUnusable, StoreError
 from store.core.paths import DataDir
-from store.core.settings import Settings
+from store.core.settings import Settings, WebSettings
 from store.core.times import now_ms
 from store.deletion import deletion
 from store.frames import apps
@@ -40,6 +40,7 @@ from store.spool.queue import MAX_IMAGE_BYTES, Spool
 from store.timeline import sample_week
 from webapp import pages
 from webapp.core import errors, languages, templating
+from webapp.core.errors import Problem
 from webapp.core.parameters import DayConverter, IdConverter, ModelConverter
 from webapp.core.services import Services, services
 from webapp.core.uploads import Request
@@ -51,7 +52,6 @@ from webapp.security import access, guards
 from webapp.security.access import PortInUse, check_address, launch_link, listen
 from webapp.serving import assets, server
 from webapp.serving.server import Server
-from webapp.serving.unusable import unusable_app
 from webapp.views.evidence import is_retryable
 
 log = logging.getLogger(__name__)
@@ -208,6 +208,28 @@ def _serve_unusable(
     _stop_on_signals(server)
     with advertise_address(data_dir, settings.web.host, settings.web.port):
         server.run()
+
+
+def unusable_app(app: Flask, what: str, action: str, web: WebSettings) -> Flask:
+    """Let an empty app answer every address with the two sentences, and programs with a problem.
+
+    It tells nothing of what was recorded, so it asks nobody to sign in: that takes the database.
+    """
+    languages.install(app)
+
+    @app.before_request
+    def tell() -> Response | None:
+        if not guards.is_own_host(web):
+            return Response("This server does not answer to that Host.\n", 403, content_type="text/plain")
+        if request.endpoint == "static":
+            return None
+        if errors.is_api():
+            return errors.problem_response(Problem(503, "database_unusable", f"{what} {action}".strip()))
+        html = render_template("unusable.html", what=what, action=action)
+        return Response(html, 503, content_type="text/html; charset=utf-8")
+
+    app.after_request(guards.protect)
+    return app
 
 
 def _compat(app: Flask) -> Server | None:

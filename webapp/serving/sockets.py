@@ -86,10 +86,10 @@ _MESSAGE: TypeAdapter[Resume | StopTurn | Decide] = TypeAdapter(
 
 def install(app: Flask) -> None:
     """Serve ``/ws/chat/<id>``."""
-    told = "This is no handshake of a WebSocket: {}."
+    refusal = "This is no handshake of a WebSocket: {}."
     app.register_error_handler(
         RemoteProtocolError,
-        lambda error: problem_response(Problem(400, "no_websocket", told.format(error))),
+        lambda error: problem_response(Problem(400, "no_websocket", refusal.format(error))),
     )
     app.config["SOCK_SERVER_OPTIONS"] = {"ping_interval": PING_S, "max_message_size": MAX_MESSAGE_BYTES}
     sock = Sock(app)

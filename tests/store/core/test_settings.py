@@ -106,11 +106,12 @@ def test_setting_that_was_removed_is_passed_over_with_a_warning(
     data_dir: DataDir, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(data_dir, "[context]\nenabled = false\nrecent_days = 'whatever it said'\n")
-    found = load(data_dir, {"RECOLLECT_CONTEXT_TOPIC_THRESHOLD": "0.5"})
+    found = load(data_dir, {"RECOLLECT_CONTEXT_TOPIC_THRESHOLD": "0.5", "RECOLLECT_TOOLS_OWNER": "Anna"})
     assert found.context == ContextSettings(enabled=False)
     assert caplog.messages == [
         "config.toml: context.recent_days no longer does anything and can be removed",
         "environment: context.topic_threshold no longer does anything and can be removed",
+        "environment: tools.owner no longer does anything and can be removed",
     ]
     assert not any(hasattr(found.context, key.removeprefix("context.")) for key in settings.REMOVED)
 

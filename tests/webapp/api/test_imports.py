@@ -10,10 +10,10 @@ import pytest
 from werkzeug.test import TestResponse
 
 from assistant.tools.registry import ToolGateOpts, offered
-from bench.exports import WRITERS
 from store.deletion import sources as source_deletion
 from store.sources import imports, messages
 from store.sources.imports import Kind
+from tests.exports import WRITERS
 from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from webapp.core import uploads

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.exports import WRITERS
 from store.sources import imports
 from store.sources.calendars import EventRecord
 from store.sources.imports import KINDS, Kind
 from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import MessageRecord
 from store.timeline import segments
+from tests.exports import WRITERS
 from tests.factories import NOON_MS, picture, webp
 from tests.sources import put_events, put_messages, put_places, put_points
 from tests.tables import for_each

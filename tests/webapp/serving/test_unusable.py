@@ -9,8 +9,7 @@ from flask.testing import FlaskClient
 
 from store.core.settings import WebSettings
 from tests.tables import for_each
-from webapp.serving.app import _flask
-from webapp.serving.unusable import unusable_app
+from webapp.serving.app import _flask, unusable_app
 
 HOST = {"Host": "127.0.0.1:8420"}
 

@@ -246,8 +246,8 @@ def _texts(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None, q: 
     for hit in calls.find(call, q, filters, limit=4 * _MAX_TEXTS, wanted=search.has_words).hits:
         text = " ".join(hit.snippet.split())
         names = {"app_name": hit.app_name or "", "window_name": hit.window_name or ""}
-        said = {"text": text, **names, "timestamp": utc(hit.captured_ms)}
-        by_text.setdefault(text, said)
+        entry = {"text": text, **names, "timestamp": utc(hit.captured_ms)}
+        by_text.setdefault(text, entry)
     by_text.pop("", None)
     return list(by_text.values())[:_MAX_TEXTS]
 

@@ -63,10 +63,10 @@ def text(call: ReadCall, frame_id: int) -> Document:
     }
 
 
-def position(said: str, confidence: float | None, box: Box, frame: FrameRow) -> Document:
+def position(text: str, confidence: float | None, box: Box, frame: FrameRow) -> Document:
     """What a program told itself has no confidence of a reader: it is sure."""
     return {
-        "text": said,
+        "text": text,
         "confidence": 1.0 if confidence is None else confidence,
         "bounds": bounds(box, frame),
     }

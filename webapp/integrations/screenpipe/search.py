@@ -116,10 +116,10 @@ def keyword(call: ReadCall) -> list[Document]:
 def _match(call: ReadCall, hit: Hit, frame: FrameRow, words: str) -> Document:
     reading = readings.current_reading(call.database, hit.frame_id)
     spans = snippet.spans(reading.text, queries.parse(words)) if reading else []
-    said = [word for line in (reading.lines if reading else ()) for word in line.words]
+    all_words = [word for line in (reading.lines if reading else ()) for word in line.words]
     at = [
         position(word.text, word.confidence, word.box, frame)
-        for word in said
+        for word in all_words
         if any(start < word.end and word.start < end for start, end in spans)
     ]
     return {

@@ -13,7 +13,7 @@ from assistant.core.texts import terms_of
 from store.core import times
 from store.core.database import Database
 from store.core.translation import gettext as _
-from store.core.translation import heard
+from store.core.translation import translated
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.memory import episodes, observations
@@ -216,7 +216,7 @@ def _row(
         title = _("%(title)s and %(number)s more", title=more[1], number=more[2])
     if not app or app in NO_APPS:  # the rules say so in English
         said = ("Unknown app", *NO_APPS, observations.IMPORTED)
-        title, where = (heard(each) if each in said else each for each in (title, where))
+        title, where = (translated(each) if each in said else each for each in (title, where))
     stand = (fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)
     told = (replace(fact, text=fact.text.lstrip(_BULLETS)) for fact in stand)
     quotes = tuple(sorted(told, key=lambda fact: not _is_of(title, fact.text)))

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from bench.exports import WRITERS
 from ingest.core.home import Home
 from ingest.importers.sources import source_import
 from ingest.importers.sources.source_file import Options
 from ingest.importers.sources.source_import import import_file, summary_lines
 from store.sources import imports, messages
 from store.sources.imports import Kind, Upserted
+from tests.exports import WRITERS
 from tests.ingest.importers.sources.reading import BERLIN, NOW_MS, options, read
 
 ME = Options(BERLIN, NOW_MS, frozenset({"me", "me@example.org"}), "dmy")
