@@ -669,17 +669,17 @@ def test_a_deletion_that_died_between_its_transactions_is_finished_at_the_next_s
     monkeypatch.setattr(request, "FRAMES_AT_ONCE", 2)
     for n in range(5):
         put_secret(database, data_dir, NOON_MS + n)
-    put(database, data_dir, LATER_MS, "another window")
     removed = deletion.empty_trash
 
     def die(*_: object) -> int:
-        if scalar(database.connection(), "select count(*) from frames") < 5:
+        if scalar(database.connection(), "select count(*) from frames") < 4:
             raise Crash
         return removed(database, media)
 
     with monkeypatch.context() as patched, pytest.raises(Crash):
         patched.setattr(deletion, "empty_trash", die)
         deletion.delete_range(database, media, NOON_MS, 2**42, app_name, now_ms=NOON_MS + 10)
+    put(database, data_dir, LATER_MS, "another window")
     assert scalar(database.connection(), "select count(*) from frames") == 4
     database.close_thread()
 
