@@ -159,7 +159,7 @@ def _minute(report: Report, minute: int, load: Load, wire: Wire, worker_pid: int
     report.line(
         f"  minute {minute}: {len(taken)} answers, p50 / p95 {percentile(taken, 0.5):.0f} / "
         f"{percentile(taken, 0.95):.0f} ms; web {wire.rss_mb():.0f} MB, worker {rss_mb(worker_pid):.0f} MB; "
-        f"{readings.count_pending(database)} to read"
+        f"{Spool(load.home.spool).usage()[0]} to store, {readings.count_pending(database)} to read"
     )
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,6 @@ from store.sources.imports import KINDS, Kind
 log = logging.getLogger("ingest")
 
 
-_NICE = 10
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _HELP: dict[Kind, str] = {
     "messages": "Import messages of FILE: SMS, iMessage, WhatsApp, Telegram, e-mail or CSV.",
@@ -260,8 +258,6 @@ def _work(home: Home, once: bool) -> int:
     from ingest.worker import assembly
 
     with only_worker(home.data_dir):
-        if hasattr(os, "nice"):
-            os.nice(_NICE)  # what the person does comes first
         give_back_freed_memory()
         worker = assembly.worker_of(home)
         assembly.stop_on_signals(worker)

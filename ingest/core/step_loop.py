@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -13,9 +14,21 @@ from store.core.errors import StoreBusy
 
 log = logging.getLogger(__name__)
 
+_NICE = 10
+_HELD_BACK_S = 0.2
+
+
+def come_last() -> None:
+    """Let what the person does, and the storing of captures, have the processor before this thread; where
+    threads have no priority of their own, before this process.
+    """
+    if hasattr(os, "setpriority"):
+        nice = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, 0, max(nice, _NICE))
+
 
 class StepLoop(threading.Thread, ABC):
-    """Steps until `stop` is set, and rests while there is nothing to do.
+    """Steps until `stop` is set, and rests while there is nothing to do, or storing is behind.
 
     A daemon: what is under way at shutdown is abandoned, and still to be done at the next start.
     """
@@ -31,7 +44,11 @@ class StepLoop(threading.Thread, ABC):
         self._stopping = stop
 
     def run(self) -> None:
+        come_last()
         while not self._stopping.is_set():
+            if self._stats.is_storing_behind:  # what is stored can be read later
+                self._stopping.wait(_HELD_BACK_S)
+                continue
             try:
                 has_worked = self.step()
             except StoreBusy as error:

@@ -26,6 +26,7 @@ class WorkerStats:
         self._reads: deque[int] = deque()
         self.known = IngestState(pid=os.getpid(), started_ms=clock(), written_ms=0)
         """What was told, as it is now; counts are added by `state`."""
+        self.is_storing_behind = False  # more waits in the spool than is stored at once
         self.version = 0  # grows with every change worth telling at once
 
     def __getitem__(self, outcome: str) -> int:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from ingest.core.home import Home
+from ingest.core.step_loop import come_last
 from ingest.core.worker_stats import WorkerStats
 from store.backup import backup
 from store.core import copies
@@ -44,6 +45,7 @@ class Housekeeping(threading.Thread):
         self._backup_due_s = 0.0
 
     def run(self) -> None:
+        come_last()
         wait_s = _FIRST_AFTER_S
         try:
             while not self._stop_event.wait(wait_s):

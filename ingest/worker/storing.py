@@ -1,8 +1,8 @@
 """From the spool into the store, one entry after the other, oldest first.
 
-What cannot be stored just now (disk full or read-only, database busy) goes back to the queue, and the entries
-after it wait with it. What can never be stored goes to ``spool/failed`` with a reason. Anything
-unexpected is tried `MAX_TRIES` times, deaths of the whole worker included.
+What cannot be stored just now (disk full or read-only, database busy, damaged or gone) goes back to the
+queue, and the entries after it wait with it. What can never be stored goes to ``spool/failed`` with a
+reason. Anything unexpected is tried `MAX_TRIES` times, deaths of the whole worker included.
 
 An entry becomes a frame in two steps: everything is computed first; then one transaction writes the row,
 its index entry, its activity and its outcome. A capture whose outcome is known changes nothing, so any
@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
+from PIL import Image
 
 from ingest.core.home import Home
 from ingest.core.validation import (
@@ -40,7 +41,7 @@ from ingest.observations import places
 from ingest.reading.backlog import Backlog
 from ingest.worker.duplicates import Likeness, find_duplicate, may_be_duplicate
 from store.core import tombstones
-from store.core.errors import SpoolEntryInvalid, StoreBusy
+from store.core.errors import DatabaseUnusable, SpoolEntryInvalid, StoreBusy
 from store.core.paths import replace_file
 from store.core.translation import N_
 from store.frames import frames
@@ -103,9 +104,11 @@ class SpoolConsumer:
 
     def store_some(self, limit: int) -> bool:
         """Take in up to `limit` entries; False when there was none or none could be stored."""
-        names = self._home.spool.waiting()[:limit]
-        for name in names:
+        names = self._home.spool.waiting()
+        self._stats.is_storing_behind = len(names) > limit
+        for name in names[:limit]:
             if not self._take_in(name):
+                self._stats.is_storing_behind = False  # it waits, and keeps nobody
                 return False
             self.wait_s = 0.0
             self._stats.tell(problem="")
@@ -120,7 +123,7 @@ class SpoolConsumer:
                 self._store_and_finish(entry)
         except SpoolEntryInvalid as error:
             return self._set_aside(name, _capture_of(name, entry), error.code, str(error))
-        except (StoreBusy, TryLater) as error:
+        except (StoreBusy, DatabaseUnusable, TryLater) as error:
             return self._postpone(name, str(error))
         except OSError as error:
             if error.errno in _NO_SPACE:
@@ -174,7 +177,7 @@ class SpoolConsumer:
         except FileNotFoundError:
             log.info("entry %s was deleted while it was being stored", name)
             return True
-        except (StoreBusy, OSError) as error:
+        except (StoreBusy, DatabaseUnusable, OSError) as error:
             return self._postpone(name, str(error))
         log.error("entry %s set aside: %s", name, reason)
         self._stats.count("failed")
@@ -237,12 +240,13 @@ def store_entry(home: Home, entry: Entry, now_ms: int) -> Result:
     reason = _excluded_because(home, capture)
     if reason:
         return _exclude(home, capture, reason)
+    image = None
     if may_be_duplicate(capture):
         image = decode(content, capture.image_type)
         duplicate = find_duplicate(home.database, home.media, capture, image)
         if duplicate is not None:
             return _fold_into(home, capture, *duplicate)
-    return _store(home, capture, content, _pages_told(entry), now_ms)
+    return _store(home, capture, content, image, _pages_told(entry), now_ms)
 
 
 def _pages_told(entry: Entry) -> list[PageText]:
@@ -273,9 +277,13 @@ def _excluded_because(home: Home, capture: Capture) -> str:
     return "" if decision.reason in ("unknown_window", "unknown_address") else decision.reason
 
 
-def _store(home: Home, capture: Capture, content: bytes, pages: list[PageText], now_ms: int) -> Result:
+def _store(
+    home: Home, capture: Capture, content: bytes, image: Image.Image | None, pages: list[PageText],
+    now_ms: int,
+) -> Result:  # fmt: skip
+    """`image` is what `content` shows, where it has been decoded."""
     try:
-        still = home.media.keep(content, capture.image_type, capture.captured_ms, capture.capture_id)
+        still = home.media.keep(content, capture.image_type, capture.captured_ms, capture.capture_id, image)
     except (ValueError, SyntaxError) as error:
         raise SpoolEntryInvalid("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
     with home.database.write() as connection:

@@ -34,7 +34,7 @@ from peewee import DatabaseError, OperationalError
 from playhouse.apsw_ext import APSWDatabase
 
 from store.core import cipher, keys, records, tokenizer
-from store.core.errors import Abandoned, DatabaseDamaged, DeadlineExceeded, StoreBusy
+from store.core.errors import Abandoned, DatabaseDamaged, DatabaseGone, DeadlineExceeded, StoreBusy
 from store.core.migrations import migrate, transaction
 from store.core.paths import FILE_MODE, DataDir
 
@@ -121,10 +121,23 @@ class Database:
         self._local = threading.local()
 
     def connection(self) -> apsw.Connection:
-        """This thread's raw connection."""
-        self.peewee.connect(reuse_if_open=True)
+        """This thread's raw connection. Raises `DatabaseGone` where the file is not there any more: what is
+        shown would be what somebody removed, what is written would go with the last who has it open.
+        """
+        try:
+            with _translated():
+                self.peewee.connect(reuse_if_open=True)
+        except OSError as error:
+            if self.data_dir.database.exists():
+                raise
+            raise self._gone() from error
         connection: apsw.Connection = self.peewee.connection()
+        if _has_moved(connection):
+            raise self._gone()
         return connection
+
+    def _gone(self) -> DatabaseGone:
+        return DatabaseGone(f"{self.data_dir.database.name} was moved or removed while it was open")
 
     @contextmanager
     def read(self, deadline_s: float | None = None) -> Iterator[apsw.Connection]:
@@ -212,9 +225,6 @@ class Database:
     def _transaction(self) -> Iterator[apsw.Connection]:
         connection = self.connection()
         with _translated(), transaction(connection):
-            if _has_moved(connection):
-                name = self.data_dir.database.name
-                raise DatabaseDamaged(f"{name} was moved or removed while it was open")
             yield connection
 
     def rows(self, sql: str, values: Any = (), deadline_s: float | None = None) -> list[tuple[Any, ...]]:
@@ -279,8 +289,9 @@ class Database:
 
 
 def _has_moved(connection: apsw.Connection) -> bool:
-    """Whether the file is not where it was opened: what is written would go with the last program that has it
-    open (https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved).
+    """Whether the file is not where it was opened.
+
+    https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved
     """
     flag = ctypes.c_int(0)
     connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(flag))

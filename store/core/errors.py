@@ -45,6 +45,10 @@ class DatabaseDamaged(DatabaseUnusable):
     """The database file is no sound one; `store.backup.backup.advice` says what to do."""
 
 
+class DatabaseGone(DatabaseUnusable):
+    """The database file is not where it was opened: it was moved or removed meanwhile."""
+
+
 class DatabaseTooNew(DatabaseUnusable):
     """The database was migrated by a later version of Recollect."""
 

@@ -23,6 +23,7 @@ DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 WORKER_LOCK = "ingest.lock"
 """In the spool folder; who takes entries from the spool holds it."""
+SPOOL_PARTS = ("new", "failed", "taken", "tmp")
 _POLL_S = 0.05
 
 
@@ -73,8 +74,9 @@ class DataDir:
     def create(self) -> DataDir:
         """Make the folders that are missing, 0700 each, and tighten the home folder itself.
 
-        Raises `SettingsError` for a folder of another user, who could read along or plant a token, and for
-        one that holds other things and is open to others: a slip, and closing it may break what it is for.
+        Raises `SettingsError` for a folder of another user, who could read along or plant a token, for one
+        that holds other things and is open to others: a slip, and closing it may break what it is for; and
+        for a part of the spool that is a link: nothing is renamed between two disks, so the queue would stop.
         """
         if self._is_of_other_things():
             raise SettingsError(f"{self.home} holds other files; choose a new or an empty folder for a home")
@@ -84,6 +86,9 @@ class DataDir:
             if sys.platform != "win32" and folder.stat().st_uid != os.geteuid():
                 raise SettingsError(f"{folder} belongs to another user; choose a home folder of your own")
             folder.chmod(DIRECTORY_MODE)
+        for name in SPOOL_PARTS:
+            if (self.spool / name).is_symlink():
+                raise SettingsError(f"{self.spool / name} is a link; put a folder in its place")
         return self
 
     def existing(self) -> DataDir:

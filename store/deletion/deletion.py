@@ -25,6 +25,7 @@ import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
+from functools import cached_property
 from typing import Any
 
 import apsw
@@ -211,10 +212,13 @@ class Erasure:
             window_hints.drop_silent(self._data_dir.spool, times.now_ms())
         return self.finish()
 
-    @property
+    @cached_property
     def _until_now(self) -> Request:
         request = self._request
-        return replace(request, end_ms=max(request.start_ms, min(request.end_ms, self._deleted_ms)))
+        latest = self._database.scalar("select max(id) from frames")
+        # Not before the last frame: the clock may have been set back, or another machine's be fast.
+        now_ms = max(self._deleted_ms, captured_ms_of(latest) + 1 if latest else 0)
+        return replace(request, end_ms=max(request.start_ms, min(request.end_ms, now_ms)))
 
     def _under_way(self) -> str:
         """What `resume` needs. Nothing of the time after the request was asked to be deleted."""
@@ -240,19 +244,19 @@ class Erasure:
             return
         with self._database.write() as connection:
             request.truncate_frames(connection)
-            end_ms = request.end_ms if request.is_whole_range else request.start_ms
+            past_ms = max(request.start_ms, min(request.end_ms, self._deleted_ms))
+            end_ms = past_ms if request.is_whole_range else request.start_ms
             self.add_tombstones(connection, [(request.start_ms, end_ms)])
 
     def add_tombstones(self, connection: apsw.Connection, intervals: Iterable[Interval]) -> None:
-        """Mark intervals as deleted, as far as they lie in the past."""
+        """Mark intervals as deleted."""
         for start_ms, end_ms in intervals:
-            until_ms = max(start_ms, min(end_ms, self._deleted_ms))
             receipt = (
                 self._under_way() if self._tombstone is None else json.dumps({"part_of": self._tombstone})
             )
             number = insert(
                 connection, "deletions",
-                start_ms=start_ms, end_ms=until_ms, deleted_ms=self._deleted_ms, receipt=receipt,
+                start_ms=start_ms, end_ms=end_ms, deleted_ms=self._deleted_ms, receipt=receipt,
             )  # fmt: skip
             self._tombstone = self._tombstone or number
 
@@ -311,8 +315,10 @@ class Erasure:
             if last is None:
                 return None
             # Each gets a number: what was read before it, though after the first, is out of date, too.
-            none = self._request.start_ms
-            shown = [(none, none)] if self._is_whole else places.intervals(connection, CONTINUOUS_MS)
+            shown = places.intervals(connection, CONTINUOUS_MS)
+            if self._is_whole:  # what is past is marked
+                none = self._request.start_ms
+                shown = [part for part in shown if part[1] > self._deleted_ms] or [(none, none)]
             self.add_tombstones(connection, shown)
             selected = rows(connection, _SELECTED)
             self._sent_to |= sent.places(connection, {frame_id for frame_id, *__ in selected})

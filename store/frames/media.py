@@ -49,15 +49,17 @@ class Media:
         self._pack: packs.Pack | None = None  # the last one read: what is shown next lies on what was shown
         self._forgetting = threading.Timer(0, _forget, (self,))
 
-    def keep(self, image: bytes, media_type: str, captured_ms: int, name: str) -> Still:
+    def keep(
+        self, image: bytes, media_type: str, captured_ms: int, name: str, decoded: Image.Image | None = None
+    ) -> Still:
         """Durably file a picture, byte for byte. Doing it twice gives the same file.
 
-        `name` is the capture's UUID. Raises `ValueError` when it is none, or when the bytes are
-        not a picture of that type.
+        `name` is the capture's UUID, `decoded` the picture where that is known. Raises `ValueError` when the
+        name is none, or when the bytes are not a picture of that type.
         """
         relative = path_of(media_type, captured_ms, name)
         try:
-            decoded = decode(image, media_type)
+            decoded = decoded or decode(image, media_type)
         except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
             raise ValueError(f"not a readable {media_type}: {error}") from error
         self.write(relative, image)

@@ -68,7 +68,8 @@ BROWSERS = (
         ("Firefox", "firefox-esr", "Mozilla Firefox", "Firefox Developer Edition", "Nightly",
          "org.mozilla.firefox", "LibreWolf", "Waterfox", "Zen", "Zen Browser", "Floorp"),
         private=rf"[—–-] [^—–]*({_PRIVATE_BROWSING})[^—–]*$|^[^—–]*firefox ({_PRIVATE_BROWSING})$",
-        ordinary=r"(?:mozilla firefox|firefox developer edition|nightly|librewolf|waterfox"
+        # With a page's title before it: a private one is called by the name alone until it has one.
+        ordinary=r"[—–-] (?:mozilla firefox|firefox developer edition|nightly|librewolf|waterfox"
         r"|zen browser|floorp)$",
         switches=("private",),
         first_switches=("private-window",),

@@ -34,7 +34,7 @@ from PIL import WebPImagePlugin  # noqa: F401 - at the first WebP Pillow would l
 
 from store.core.errors import SpoolEntryInvalid, SpoolFull
 from store.core.keys import OVERHEAD_BYTES, box_of
-from store.core.paths import DIRECTORY_MODE, remove, replace_file, sync_directory, write_file
+from store.core.paths import DIRECTORY_MODE, SPOOL_PARTS, remove, replace_file, sync_directory, write_file
 from store.spool import page_text
 
 log = logging.getLogger(__name__)
@@ -155,7 +155,7 @@ class Spool:
         self.max_entries = max_entries
         self._usage: tuple[float, int, int] | None = None
         self._lock = threading.Lock()
-        for name in ("tmp", "new", "taken", "failed"):
+        for name in SPOOL_PARTS:
             (folder / name).mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
 
     def put(self, record: Capture | LookReport, image: bytes | None = None, text: bytes | None = None) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from store.core.errors import SpoolEntryInvalid
-from store.core.paths import DataDir, remove
+from store.core.paths import SPOOL_PARTS, DataDir, remove
 from store.privacy.rules import WindowFacts
 from store.spool.queue import (
     GONE,
@@ -26,8 +26,6 @@ from store.spool.queue import (
 )
 
 log = logging.getLogger(__name__)
-
-_PARTS = ("new", "failed", "taken", "tmp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def captures(data_dir: DataDir, start_ms: int, end_ms: int) -> Iterator[Waiting]
     moves on meanwhile may be told twice.
     """
     visited: set[Path] = set()
-    for part in (*_PARTS, "new"):  # again: a worker may have given back what it had claimed
+    for part in (*SPOOL_PARTS, "new"):  # again: a worker may have given back what it had claimed
         for folder in sorted(set((data_dir.spool / part).glob("*")) - visited):
             visited.add(folder)
             found = _waiting(folder, start_ms, end_ms)

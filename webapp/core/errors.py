@@ -211,6 +211,9 @@ _PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
     store_errors.SpoolFull: (503, "spool_full", N_("The spool is full; try again later.")),
     store_errors.StoreBusy: (503, "store_busy", N_("The database is busy; try again.")),
     store_errors.DeadlineExceeded: (503, "deadline_exceeded", N_("This took too long and was stopped.")),
+    store_errors.DatabaseGone: (
+        503, "database_gone", N_("The database was moved or removed; put it back, or restart Recollect."),
+    ),
     store_errors.DatabaseDamaged: (
         503, "database_damaged", N_("The database cannot be read; `recollect doctor` says what to do."),
     ),
@@ -244,7 +247,7 @@ def problem_of(error: Exception) -> Problem:
         log.exception("unexpected store error in request %s", request_id(), exc_info=error)
         return _internal_error()
     status, code, detail = known
-    if isinstance(error, store_errors.DatabaseDamaged | ProvidersUnreadable):
+    if isinstance(error, store_errors.DatabaseUnusable | ProvidersUnreadable):
         log.error("%s: %s", code, error)
     waits = status == 503 and not isinstance(error, ProvidersUnreadable)  # that one a person has to mend
     headers = {"Retry-After": str(RETRY_AFTER_S)} if waits else {}

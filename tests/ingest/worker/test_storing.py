@@ -250,6 +250,18 @@ def test_a_disk_that_takes_nothing_keeps_the_queue_and_says_so(
     assert store.store_some(10) and states(home) == EMPTY and stats.known.problem == ""
 
 
+def test_without_a_database_captures_wait_however_long(
+    home: Home, store: SpoolConsumer, stats: WorkerStats
+) -> None:
+    queue(home)
+    aside = home.data_dir.database.rename(home.data_dir.database.with_suffix(".aside"))
+    for _ in range(storing.MAX_TRIES + 1):
+        assert not store.store_some(10)
+    assert len(states(home)["new"]) == 1 and "moved or removed" in stats.known.problem
+    aside.rename(home.data_dir.database)
+    assert store.store_some(10) and states(home) == EMPTY
+
+
 def test_an_unexpected_error_is_tried_five_times_and_then_set_aside(
     home: Home, store: SpoolConsumer, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:

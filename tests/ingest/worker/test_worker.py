@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -100,6 +102,36 @@ def test_storing_goes_on_while_a_read_takes_its_time(home: Home) -> None:
     made.stop()
     thread.join(60)
     assert codes == [0] and made.was_stopped
+
+
+def test_what_waits_to_be_stored_goes_before_what_waits_to_be_read(home: Home) -> None:
+    """Storing takes a hundredth of what reading does, and what is not stored yet cannot be seen."""
+    waiting: list[int] = []
+
+    class Watching(ScriptedEngine):
+        def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
+            waiting.append(len(home.spool.waiting()))
+            return super().read(image)
+
+    for n in range(40):
+        queue(home, picture(n), captured_ms=NOON_MS + n)
+    assert Worker(home, opener(Watching())).run(once=True) == 0
+    assert len(waiting) == 40 and max(waiting) <= 10, waiting
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no priority of their own")
+def test_reading_leaves_the_processor_to_storing(home: Home) -> None:
+    nice: list[int] = []
+
+    class Watching(ScriptedEngine):
+        def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
+            nice.append(os.getpriority(os.PRIO_PROCESS, 0))
+            return super().read(image)
+
+    queue(home)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert Worker(home, opener(Watching())).run(once=True) == 0
+    assert nice == [max(own, 10)] and os.getpriority(os.PRIO_PROCESS, 0) == own
 
 
 def test_a_stop_abandons_the_read_under_way_and_its_frame_waits(home: Home) -> None:

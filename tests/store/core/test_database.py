@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import apsw
@@ -15,7 +16,7 @@ from store.chats import conversations
 from store.chats.records import Conversation
 from store.core import database as store_database
 from store.core.database import Database, open_database, rows, scalar
-from store.core.errors import DatabaseDamaged, DeadlineExceeded, SettingsError, StoreBusy
+from store.core.errors import DatabaseDamaged, DatabaseGone, DeadlineExceeded, SettingsError, StoreBusy
 from store.core.paths import DataDir
 
 NUMBERS = "with recursive n (i) as (select 1 union all select i + 1 from n)"
@@ -300,8 +301,11 @@ def test_nothing_is_written_to_a_file_that_is_not_there_any_more(database: Datab
     database.change("insert into preferences (key, value) values ('a', '1')")
     aside = database.data_dir.database.with_suffix(".aside")
     database.data_dir.database.rename(aside)
-    with pytest.raises(DatabaseDamaged, match="moved or removed"):
-        database.change("insert into preferences (key, value) values ('b', '1')")
+    for asked in ("insert into preferences (key, value) values ('b', '1')", "select key from preferences"):
+        with pytest.raises(DatabaseGone, match="moved or removed"):
+            database.change(asked)
+    with ThreadPoolExecutor() as pool, pytest.raises(DatabaseGone):  # nor where it was not open yet
+        pool.submit(database.column, "select key from preferences").result()
     aside.rename(database.data_dir.database)
     database.change("insert into preferences (key, value) values ('b', '1')")
     assert database.column("select key from preferences where key in ('a', 'b')") == ["a", "b"]

@@ -155,3 +155,14 @@ def test_a_folder_of_other_things_is_not_taken_for_a_home(tmp_path: Path) -> Non
     assert DataDir(folder).create().spool.is_dir(), "an empty one is"
     folder.chmod(0o755)
     assert DataDir(folder).create().spool.is_dir(), "and one's own that was opened to others"
+
+
+@pytest.mark.parametrize("leads_to", ["elsewhere", "nowhere"])
+def test_a_part_of_the_spool_that_is_a_link_is_refused(tmp_path: Path, leads_to: str) -> None:
+    """What is moved there would leave the home, or stop the queue where it is another disk."""
+    home = DataDir(tmp_path / "home").create()
+    (tmp_path / "elsewhere").mkdir()
+    (home.spool / "failed").symlink_to(tmp_path / leads_to)
+    with pytest.raises(SettingsError, match="failed is a link"):
+        home.create()
+    assert list((tmp_path / "elsewhere").iterdir()) == []

@@ -456,6 +456,29 @@ def test_empty_range_still_leaves_a_tombstone(database: Database, media: Media) 
     assert gaps.gaps(database, NOON_MS, END_MS, LATER_MS) == [Gap(NOON_MS, END_MS, "deleted")]
 
 
+def test_what_was_recorded_before_the_clock_was_set_back_is_told_as_deleted(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    """Its time is yet to come."""
+    for at_ms in (NOON_MS, NOON_MS + 400):
+        put(database, data_dir, at_ms, "word")
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS, now_ms=NOON_MS - 3_600_000)
+    assert (receipt.frames, receipt.verified) == (2, True)
+    assert Gap(NOON_MS, NOON_MS + 401, "deleted") in gaps.gaps(database, NOON_MS, END_MS, LATER_MS)
+
+
+def test_a_deletion_that_is_broken_off_after_the_clock_was_set_back_is_finished(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(database, data_dir, NOON_MS, SECRET)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(deletion.Erasure, "remove", interrupted)
+        deletion.delete_range(database, media, NOON_MS, END_MS, now_ms=NOON_MS - 3_600_000)
+    deletion.resume(database, media)
+    assert database.scalar("select count(*) from frames") == 0
+    assert [receipt.frames for receipt in receipts.latest(database, 1)] == [1]
+
+
 def test_what_never_was_makes_no_receipt_and_is_in_no_file_elsewhere(
     database: Database, data_dir: DataDir, media: Media, tmp_path: Path
 ) -> None:
@@ -646,17 +669,17 @@ def test_a_deletion_that_died_between_its_transactions_is_finished_at_the_next_s
     monkeypatch.setattr(request, "FRAMES_AT_ONCE", 2)
     for n in range(5):
         put_secret(database, data_dir, NOON_MS + n)
-    put(database, data_dir, LATER_MS, "another window")
     removed = deletion.empty_trash
 
     def die(*_: object) -> int:
-        if scalar(database.connection(), "select count(*) from frames") < 5:
+        if scalar(database.connection(), "select count(*) from frames") < 4:
             raise Crash
         return removed(database, media)
 
     with monkeypatch.context() as patched, pytest.raises(Crash):
         patched.setattr(deletion, "empty_trash", die)
         deletion.delete_range(database, media, NOON_MS, 2**42, app_name, now_ms=NOON_MS + 10)
+    put(database, data_dir, LATER_MS, "another window")
     assert scalar(database.connection(), "select count(*) from frames") == 4
     database.close_thread()
 

@@ -140,6 +140,7 @@ def test_password_managers_are_left_out_from_the_start(name: str) -> None:
 
 PRIVATE_TABLE = [
     ("Firefox", "News — Mozilla Firefox", None, "not_private"),
+    ("Firefox", "Mozilla Firefox", None, "unknown"),  # a private window, too, in its first moments
     ("firefox-esr", "News — Mozilla Firefox Private Browsing", None, "private"),
     ("Firefox", "Mozilla Firefox Private Browsing", None, "private"),
     ("firefox", "新闻 — Mozilla Firefox 隐私浏览", None, "private"),

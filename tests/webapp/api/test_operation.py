@@ -277,6 +277,23 @@ def test_a_method_that_an_address_does_not_know_is_405_with_the_ones_it_does(pro
     assert "GET" in answer.headers["Allow"]
 
 
+def test_without_its_database_nothing_is_served_and_the_reason_is_told(
+    program: Actor, database: Database
+) -> None:
+    """Whether this thread had it open or not; and as soon as it is back, all is as it was."""
+    file = database.data_dir.database
+    assert program.get("/api/v1/chats").status_code == 200
+    aside = file.rename(file.with_suffix(".aside"))
+    for is_open in (True, False):
+        if not is_open:
+            database.close_thread()
+        answer = program.get("/api/v1/chats")
+        assert (answer.status_code, answer.get_json()["code"]) == (503, "database_gone")
+        assert program.get("/timeline").status_code == 503
+    aside.rename(file)
+    assert program.get("/api/v1/chats").status_code == 200
+
+
 def test_a_busy_database_says_when_to_come_back(program: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
     from store.core.errors import DatabaseDamaged, DeadlineExceeded, StoreBusy
 
