@@ -138,6 +138,10 @@ class Screen:
             True for text in self.texts for _ in quotes.places(text, particular.text)
         )
 
+    def rounds_to(self, value: Value) -> bool:
+        """Whether a figure is the rounding of one that stands here: told truly, and proven by nothing."""
+        return self._shown.rounds_to(value)
+
     def has_word(self, word: str, language: str = "") -> bool:
         """Whether the parts of a word stand here, each in a form that its language may give it."""
         return all(
