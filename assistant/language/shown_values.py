@@ -31,6 +31,7 @@ LONG_NUMBER = 6
 """Digits of a number that nobody counts by, and that is written in parts: of telephones and accounts."""
 ROUNDED_DIGITS = 2  # at least so many of a rounded figure are not the zeros at its end
 MOST_RECKONED = 12  # figures of some quotes that are reckoned with
+_HUNDREDTHS = Decimal(100), Decimal("0.01")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _DAY_BEHIND = re.compile(r"[.,]?\s{1,2}(\d{1,2})(?![\d:/]|[.,]\d)")
 _DAY_BEFORE = re.compile(r"(?<![\d:/.,-])(\d{1,2})日?[\s(（]{0,2}\Z")
@@ -72,12 +73,14 @@ class Shown:
 
     def gives(self, value: Value) -> bool:
         """Whether a figure follows from those shown: two of them added, taken from each other or multiplied,
-        or the sum of all. Small ones would follow from too much.
+        the sum of all, or one in hundredths, as percent and cents are. Small whole ones would follow from too
+        much.
         """
         shown = [number for number in self._numbers if number][:MOST_RECKONED]
-        said = {number for number in value.readings if value.kind == "number" and number > COUNTED}
+        said = {number for number in value.readings if value.kind == "number" and (number > COUNTED or number % 1)}
         pairs = combinations(shown, 2)
         results = {result for a, b in pairs for result in (a + b, abs(a - b), a * b)} | {sum(shown)}
+        results |= {each * of for each in shown for of in _HUNDREDTHS}
         return not said.isdisjoint(results)
 
     def rounds_to(self, value: Value) -> bool:
