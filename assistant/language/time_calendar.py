@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from calendar import monthrange
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
@@ -211,6 +212,8 @@ def _days_of(said: Date, calendar: Calendar, latest: date) -> Days:
         saturday = _back(today, today.weekday() - 5)
         first = _back(saturday, 7 * (int(saturday > today) if said.weeks is None else said.weeks))
         return _days_from(first, 2) if said.weekday is None else _days_from(_back(first, 5 - said.weekday))
+    if said.size == "week" and said.nth is not None:
+        return _days_from(_of_week(said.nth, said.year, latest))
     if said.days is not None:
         months = (said.months or 0) + 12 * (said.years or 0)
         return _days_from(_back(_months_back(today, months), said.days + 7 * (said.weeks or 0)))
@@ -228,6 +231,15 @@ def _days_of(said: Date, calendar: Calendar, latest: date) -> Days:
     on = _back(today, (today.weekday() - said.weekday - 1) % 7 + 1)
     earlier = _back(on, 7)
     return Days(on, on, ((earlier, earlier),) if on >= calendar.week_of(today) else ())
+
+
+def _of_week(number: int, year: int | None, latest: date) -> date:
+    """The Thursday of a week of the year (ISO 8601), which is of that year in any case."""
+    years = (year,) if year else (latest.year, latest.year - 1)
+    with suppress(ValueError):
+        weeks = (date.fromisocalendar(each, number, 4) for each in years)
+        return next(week for week in weeks if year or week - timedelta(days=3) <= latest)
+    raise Refused("no_such_date")
 
 
 def _days_from(first: date, count: int = 1) -> Days:

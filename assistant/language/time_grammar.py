@@ -226,8 +226,11 @@ def merged(used: list[Piece]) -> Piece | None:
     point: Point | None = used[0].value.merged(used[1].value)
     if point is None:
         return None
-    kind = "R" if point.date and point.has_time else "D" if point.date else "C" if point.clock else "P"
-    return _made(kind, point, used)
+    return _made(_kind(point), point, used)
+
+
+def _kind(point: Point) -> str:
+    return "R" if point.date and point.has_time else "D" if point.date else "C" if point.clock else "P"
 
 
 def _of(used: list[Piece]) -> Piece | None:
@@ -241,6 +244,24 @@ def _third(used: list[Piece]) -> Piece | None:
     said, third = _value(used, "D").date, _value(used, "8r").rpartition("/")[2]
     is_month = (said.month is not None or said.months is not None) and said.day is said.weekday is said.size
     return _made("D", Point(replace(said, size=third)), used) if is_month and _is_named(used) else None
+
+
+def _half(used: list[Piece]) -> Piece | None:
+    """ "late evening", "mattina presto"."""
+    point = _value(used, "PR")
+    return _made(_kind(point), replace(point, half=_value(used, "r")), used) if point.part else None
+
+
+def _the_day(used: list[Piece]) -> Piece | None:
+    """ "dia 3/2", "el día 3": the word for a day before its number tells nothing more."""
+    return used[0]._replace(kind="f", value="day") if used[0].value == "day" else None
+
+
+def _week_number(used: list[Piece]) -> Piece | None:
+    """ "week 6 2027", KW 6, 第六周."""
+    number = _value(used, "n")
+    is_week = _value(used, "U") == "week" and 1 <= number <= 53
+    return _day(used, nth=number, size="week", year=_value(used, "y")) if is_week else None
 
 
 def _is_named(used: list[Piece]) -> bool:
@@ -429,15 +450,23 @@ _ENDS = "([Fg] [nCPµ] [T@]|B [nCPµ] &) [nCPµ!](?! ?[UMmd])"
 _RULES: tuple[Rule, ...] = (
     # what is no time, and what repeats
     _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y|(?<=[iFSTB<>])Q", _quarter),
+    _rule("7nY", lambda used: _made("y", used[0].value + used[1].value, used)),
     _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
+    _rule("# n U(?! ?[<>JOa])|(?<![#nqo1lcNbpv])Un(_y)?(?! ?[nuUMmd])", _week_number),
     _rule("# [no1] [dUkx]?", lambda used: _made("x", None, used)),
     _rule(f"(oU|[o1f]q|3f?)g[gf]{{0,3}}{_MEANT}|c3|[blcN]h|hL|hy", _no_range),
     _rule(f"3[fF]{{0,3}}n?{_MEANT}", lambda used: None if used[0].value else _no_range(used)),
     _rule("v [nq1ox]?[gf]{0,2}[UWPMDRmt]( P)?|% P", _no_range),
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)|[nMbcl]%|6(?=[<>JO])", _no_range),
     _rule("9[UP][xX]?", _own),
+    _rule("(?<![nq1])U(?= ?[n/])", _the_day),
     _rule("5(?=[gf1]{0,2}[Ud])", lambda used: used[0]._replace(kind="n")),
     _rule("[nq]Y", _unit("year")),
+    _rule(
+        "[nq]@(?= ?[aJ])",  # "iki saat önce": in Turkish one word is for the hour and for "at"
+        lambda used: [used[0], used[1]._replace(kind="U")] if used[1].value == "hour" else None,
+        whole=True,
+    ),
     # hours as amounts, months as units, the words for tomorrow and morning
     _rule("[Alp] n?[nq1] k|n?[nq1] k(?= a)|(n )?[lLpcN] k|n3", _unit("hour")),
     _rule("[bcN]+[ms]", _back),
@@ -463,6 +492,7 @@ _RULES: tuple[Rule, ...] = (
         "(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}([<>]|Bx&)x(?=[;z~,]|$)",
         lambda used: _made("h", None, used),
     ),
+    _rule("@x", lambda used: _made("h", None, used) if used[0].value == "hour" else None, whole=True),
     # written dates
     _rule("nm(?=z)|ns", lambda used: _day(used, month=used[0].value)),
     _rule("nm", lambda used: _made("M", used[0].value, used)),
@@ -472,7 +502,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gfF]{0,4}M(_y)?|M y|y M o?|D M|M[gfF,]{0,2}D", _written),
     _rule(
-        "[lcN] M|M L|(?<=[ij@])[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DWU])[gfF]{1,3}M"
+        "[lcN] M|M L|(?<=[ij@])[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DWU])[gfF]{1,3}M|(?<=U)M"
         "|(?<=[8r])M|(?<=8[gF])M|(?<=8[gF]f)M|M(?=g?8)|[MD] [T&] [MD]",
         _month,
     ),
@@ -503,16 +533,22 @@ _RULES: tuple[Rule, ...] = (
         "P(?= [&-] [qK])",  # "midi et demi"
         lambda used: _clock(12, 0, used) if used[0].value.part == PARTS["noon"] else None,
     ),
-    _rule("-n?[Ku]nk|(?<![nkC])-K n", _minutes_beside),
+    _rule("-n?[Ku]nk|(?<![nkC])-[nK] n", _minutes_beside),
     # "all'una", "à uma": not "at a"
-    _rule("(?<=@)1(?=[;z,]?$|_[DP])", lambda used: _clock(1, 0, used)),
+    _rule("(?<=@)1(?=[;z,]?$|_[DP]|&[qK])", lambda used: _clock(1, 0, used)),
     _rule(
         "nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k",
         _minutes_behind,
     ),
     _rule("1? [Kq] p [nC]( k)?|[nV] p [nC]( k)?|1? K [T<>] [nC]( k)?", _minutes_beside),
-    _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
+    _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?|(?<=[@DPR])f{0,4}n [<>] n( k)?", _to_the_hour),
     _rule("(?<=[DPR])[@ij]?n T n( k)?|(?<![xXFgBn])n T n( k)?(?=_[DPR])", _not_past_midnight),
+    # "tjugo i fyra": Scandinavians say so many minutes in the hour for before it
+    _rule(
+        "[nK]jn(?! ?[UMmdkXx])",
+        lambda used: _minutes_beside([used[0], used[1]._replace(kind="-"), used[2]]),
+        whole=True,
+    ),
     # half nine is half past nine, halb neun half an hour before it, dreiviertel neun a quarter
     _rule("qf{0,2}n(?! ?[UkMmdu])", lambda used: _clock(used[1].value, round(60 * used[0].value), used)),
     _rule("B [nC] & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
@@ -521,18 +557,14 @@ _RULES: tuple[Rule, ...] = (
     _rule(
         f"{_ENDS}(?! ?[xX])|(?<=[DPR,])[fij]{{0,4}}{_ENDS}|{_ENDS}(?=_[DPR])"
         "|(?<=[DPR])_[nCPµ] T [nCPµ]( & [nCPµ] T [nCPµ])?(?! ?[UMmd])|(?<![xX])[nCµ] T [nCPµ](?=_[DPR])"
-        "|n T C|[CP] T n(?! ?[UMmdxX])|C & n(?! ?[xXUMmdkT])"
+        "|[nC] & [nC](?= ?e)|n T C|[CP] T n(?! ?[UMmdxX])|C & n(?! ?[xXUMmdkT])"
         "|(?<=@)f{0,4}n(?! ?[UMmdpT])|F n(?=_I)|n(?=if?P|R|=)|([~<>S]|(?<![nC])T) n(?! ?[xXUMmdk])",
         _bare_clocks,
         whole=True,
     ),
     # a day and a time of day
     _rule("D F D|[PC] F D(?! [T@])", _of),
-    _rule("[DPCR]_[DPCR]", merged),
-    _rule(
-        "r [PR]",
-        lambda used: used[1]._replace(value=replace(used[1].value, half=used[0].value), start=used[0].start),
-    ),
+    _rule("r [PR]|[PR] r|[DPCR]_[DPCR]", lambda used: _half(used) if _has(used, "r") else merged(used)),
     # spans
     _rule(
         f"B {_POINT} & {_POINT}|[FS]? {_POINT} T(?!j) {_POINT} e?|i?{_POINT} & {_POINT} e"
@@ -551,5 +583,6 @@ _RULES: tuple[Rule, ...] = (
     _rule("[DPR]_Z|Z_[DPR]", merged),
     _rule("[DPCRZ]( (,|&|, &) [DPCRZ]){1,9}", _listed),
     # what is left of a time that was begun, or is taken out
+    _rule("U(?=[gfFij]{0,3}D)", lambda used: _no_range(used) if used[0].value in ("week", "quarter") else None),
     _rule("E [DRPCZ]|B [nC] &|[nqK] p|[<>]h", _no_range),
 )

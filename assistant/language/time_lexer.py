@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
+
+from babel import Locale
 
 from assistant.language import small_words
 from assistant.language.cldr import integer
@@ -54,7 +56,7 @@ _CHUNK = re.compile(
     r"|(?P<title>《[^》]{0,200}》|“[^”]{0,200}”|\"[^\"]{0,200}\"|「[^」]{0,200}」|«[^»]{0,200}»)"
     rf"|(?P<hour>(?<![a-z0-9_.+-])@(?:last-hour\b|最近一小时))|(?P<mention>(?<![a-z0-9_.+-])@(?=[a-z{_HAN_RUN}]))"
     r"|(?P<dash>[~〜]+)|(?P<comma>[,、])|(?P<stop>[;:!?。…()\[\]|\n]+|(?<!\S)\.(?!\S))|(?P<and>&)"
-    r"|(?P<word>[a-z]+'(?=[a-z])(?!(?:[stmd]|re|ve|ll)(?![a-z]))"  # l'anno, and not it's
+    r"|(?P<word>[a-z]+'(?=[a-z\d])(?!(?:[stmd]|re|ve|ll)(?![a-z]))"  # l'anno, and not it's
     rf"|(?:[^:{_END}]|:(?=\d))+)"
 )
 _GROUPS = {"title": "x", "hour": "Z", "mention": "@", "dash": "T", "comma": ",", "stop": ";", "and": "&"}
@@ -81,6 +83,8 @@ _SHAPES = tuple(
 )
 _CLOCK_LIKE = re.compile(r"\d{1,2}(?::\d\d(?!\d)|[ap]\.?m)")
 _HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百]+")
+_CASE = re.compile(r"(?:(?<=\d)|(?<=[^\W_]{2}))'[^\W\d_]{1,4}$")
+"""An ending behind an apostrophe: "Monday's", "Mart'ta", "15'te"."""
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)")
 _GLUED = re.compile(r"(\d{1,4})-?([a-z']+)")
 _HAN = re.compile(f"[{_HAN_RUN}]")
@@ -144,10 +148,10 @@ class _Lexer:
 
     def _known(self, word: str, start: int, is_start: bool) -> list[Piece]:
         """The piece of an entry or a form of digits, or those of two that are grown together."""
-        entry = self.latin.get(word) or self.latin.get(word.removesuffix("'s"))
+        entry = self.latin.get(word) or self.latin.get(_CASE.sub("", word))
         if entry:
             return [self._entry(entry, start, start + len(word), is_start)]
-        shape = _shape(word, self.language)
+        shape = _shape(_CASE.sub("", word), self.language)
         if shape:  # a number may be a clock time, where not all words for "at" and "between" are known
             is_weak = shape[0] == "n" and self.language not in LATIN
             return [Piece(*shape, start, start + len(word), is_weak)]
@@ -239,17 +243,29 @@ def _shape(chunk: str, language: str) -> tuple[str, Any] | None:
         is_german = kind == "o" and chunk[-1] == "."  # 7. September
         is_french = kind == "C" and chunk[-1] == "h"  # 14h
         if found and not ((is_german and language in ("en", "fr", "es")) or (is_french and language == "en")):
-            return _read_shape(kind, found)
+            if kind == "µ" and _dots_dates(language) and len(found["min"]) == 2 and 0 < int(found["min"]) <= 12:
+                kind, found = "D", re.fullmatch(r"(?P<d>\d{2})\.(?P<m>\d{2})", chunk) or found
+            return _read_shape(kind, found, language)
     return None
 
 
-def _read_shape(kind: str, found: re.Match[str]) -> tuple[str, Any]:
+@cache
+def _dots_dates(language: str) -> bool:
+    """Whether a language parts dates by full stops and clock times by colons."""
+    if language in LATIN:
+        return False
+    locale = Locale(language)
+    return "." in locale.date_formats["short"].pattern and ":" in locale.time_formats["short"].pattern
+
+
+def _read_shape(kind: str, found: re.Match[str], language: str) -> tuple[str, Any]:
     written = {name: digits for name, digits in found.groupdict().items() if digits}
     part = {name: int(digits) for name, digits in written.items() if digits.isdigit()}
     if "y" in part:
         part["y"] += 2000 if part["y"] < 100 else 0
     if "m" in part:
-        is_slash = (kind == "/" and "d" in part) or None
+        # Elsewhere nobody writes the month first; Han is read beside English.
+        is_slash = (kind == "/" and "d" in part and language == "en") or None
         return kind, Point(Date(year=part.get("y"), month=part["m"], day=part.get("d"), is_slash=is_slash))
     if "h" in part:
         is_written = "min" in part and (len(written["h"]) == 2 or "h" in found[0])

@@ -153,10 +153,10 @@ def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
 # In kinds of pieces: what may stand between, what is left of a time (a word of time, or a number where one is
 # awaited), such words right behind a time and right before it, and those that stand apart.
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
-_LEFT = r"(?:[h%RPCDZWMVr/JOL]|(?<=[@~<>SBF])n|(?<=&)[qK]|n[Tp]n?|z{1,2}f?0(?![xXU])|0z)"
+_LEFT = r"(?:[h%RPCDZWMVr/JOLe]|Kn|(?<=[DPRW])n(?=[z;,]|$)|(?<=[@~<>SBF])(?:[nq]|0(?![xXU]))|(?<=&)[qK]|n[Tp]n?|z{1,2}f?0(?![xXU])|0z)"
 _AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
 _BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
-_APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C")
+_APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C|[nC]e|(?:(?<=D[xXz])|(?<=D[xXz]{2}))P(?![xX])")
 _REACH = 20  # pieces
 
 
