@@ -77,7 +77,8 @@ class Shown:
         much.
         """
         shown = [number for number in self._numbers if number][:MOST_RECKONED]
-        said = {number for number in value.readings if value.kind == "number" and (number > COUNTED or number % 1)}
+        readings = value.readings if value.kind == "number" else ()
+        said = {number for number in readings if number > COUNTED or number % 1}
         pairs = combinations(shown, 2)
         results = {result for a, b in pairs for result in (a + b, abs(a - b), a * b)} | {sum(shown)}
         results |= {each * of for each in shown for of in _HUNDREDTHS}

@@ -243,7 +243,12 @@ def _shape(chunk: str, language: str) -> tuple[str, Any] | None:
         is_german = kind == "o" and chunk[-1] == "."  # 7. September
         is_french = kind == "C" and chunk[-1] == "h"  # 14h
         if found and not ((is_german and language in ("en", "fr", "es")) or (is_french and language == "en")):
-            if kind == "µ" and _dots_dates(language) and len(found["min"]) == 2 and 0 < int(found["min"]) <= 12:
+            if (
+                kind == "µ"
+                and _dots_dates(language)
+                and len(found["min"]) == 2
+                and 0 < int(found["min"]) <= 12
+            ):
                 kind, found = "D", re.fullmatch(r"(?P<d>\d{2})\.(?P<m>\d{2})", chunk) or found
             return _read_shape(kind, found, language)
     return None

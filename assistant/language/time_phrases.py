@@ -1,7 +1,7 @@
 """What a person calls a time, as a range: "between 2 and 4 on Tuesday", "上周五下午", "last 2 hours".
 
 The words become pieces (`time_lexer`), pieces are composed to days, clock times and spans
-(`time_grammar`), and these are resolved on the reader's calendar (`time_calendar`). In a field every
+(`time_grammar`), and these are resolved on the reader's calendar (`time_ranges`). In a field every
 word must be understood: a parser that skips what it does not know turns "next friday" into today. In
 a message the longest phrase counts, one with an @mention before others; words of time beside it that
 were not understood are named, and never make the answer wider.
@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assistant.language.time_calendar import Calendar as Calendar
-from assistant.language.time_calendar import Found as Found
-from assistant.language.time_calendar import found_of
-from assistant.language.time_grammar import compose, is_noun_behind, letters, merged
+from assistant.language.time_grammar import compose
 from assistant.language.time_lexer import Piece, pieces_of
+from assistant.language.time_pieces import is_noun_behind, letters, merged
+from assistant.language.time_ranges import Found as Found
+from assistant.language.time_ranges import found_of
 from assistant.language.time_said import Problem, Refused, Span
 from assistant.language.time_tables import CAPITAL_NAMES
 
@@ -153,10 +154,16 @@ def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
 # In kinds of pieces: what may stand between, what is left of a time (a word of time, or a number where one is
 # awaited), such words right behind a time and right before it, and those that stand apart.
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
-_LEFT = r"(?:[h%RPCDZWMVr/JOLe]|Kn|(?<=[DPRW])n(?=[z;,]|$)|(?<=[@~<>SBF])(?:[nq]|0(?![xXU]))|(?<=&)[qK]|n[Tp]n?|z{1,2}f?0(?![xXU])|0z)"
+_LEFT = (
+    r"(?:[h%RPCDZWMVr/JOLe]|Kn|(?<=[DPRW])n(?=[z;,]|$)|(?<=[@~<>SBF])(?:[nq]|0(?![xXU]))"
+    r"|(?<=&)[qK]|n[Tp]n?|z{1,2}f?0(?![xXU])|0z)"
+)
 _AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
 _BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
-_APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C|[nC]e|(?:(?<=D[xXz])|(?<=D[xXz]{2}))P(?![xX])")
+_APART = re.compile(
+    "(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C|[nC]e"
+    "|(?:(?<=D[xXz])|(?<=D[xXz]{2}))P(?![xX])"
+)
 _REACH = 20  # pieces
 
 
