@@ -15,10 +15,11 @@ from typing import Literal
 from assistant.core.texts import UNSPACED
 from assistant.evidence import quotes
 from assistant.evidence.names import CJK_RUN, WORD, Signs, family_names, is_form, names, parts
+from assistant.language.figures import COUNTED, Value
 from assistant.language.shown_values import Shown
 from assistant.language.small_words import bare, has_capital_nouns, is_plain, language_of
 from assistant.language.statements import QUOTED
-from assistant.language.values import COUNTED, Value, values, without
+from assistant.language.values import values, without
 
 Kind = Literal["quotation", "address", "value", "name"]
 

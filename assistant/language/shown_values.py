@@ -16,16 +16,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from assistant.language.values import (
-    COUNTED,
-    Day,
-    Value,
-    composed_clocks,
-    flattened,
-    is_day,
-    mended,
-    values,
-)
+from assistant.language.figures import COUNTED, Day, Value, is_day
+from assistant.language.figures_of_time import composed_clocks
+from assistant.language.values import flattened, mended, values
 
 LONG_NUMBER = 6
 """Digits of a number that nobody counts by, and that is written in parts: of telephones and accounts."""

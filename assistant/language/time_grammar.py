@@ -7,7 +7,7 @@ in order, each over the whole row until nothing joins.
 
 What is composed has the kind D (a day), P (a part of the day), C (a clock time), R (a day with a time
 of day), V (an amount of a unit), Z (spans) or % (a word of time that is no range: "every morning"). Clock
-times that an answer spells out are read by the same rules (`assistant.language.values`).
+times that an answer spells out are read by the same rules (`figures_of_time`).
 """
 
 from __future__ import annotations
