@@ -119,8 +119,9 @@ def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
     piece, point = row[at], row[at].value
     before, behind = kinds[at - 1 : at] or ";", kinds[at + 1 : at + 2] or ";"
     belongs = is_noun_behind(row[at : at + 2])
-    if piece.kind in "PC" and before == "f" and belongs:
-        return False  # "the 9:15 train"
+    is_week = piece.kind == "D" and bool(point.date.nth and point.date.size)
+    if belongs and (is_week or (piece.kind in "PC" and before == "f")):
+        return False  # "the 9:15 train", "the week 3 report"
     if piece.kind == "P" and not _is_spaceless(row, at):
         return before in "fi@jc" and not piece.is_weak
     if piece.is_weak and not (piece.kind == "Z" and "D" in kinds):

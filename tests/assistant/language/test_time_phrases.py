@@ -369,6 +369,7 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
         ("O que li no dia 3/11?", "03T00:00", "04T00:00"),
         ("어제 오후 3시 이후에 뭐 읽었지", "19T15:00", "20T00:00"),
         ("Was habe ich in KW 46 gelesen?", "09T00:00", "16T00:00"),
+        ("Did I see the week 3 report on Tuesday?", "17T00:00", "18T00:00"),
         ("令和8年11月3日に何を読んだ？", "03T00:00", "04T00:00"),
     ],
 )
