@@ -70,12 +70,13 @@ _RULES: tuple[Rule, ...] = (
     _rule(f"(oU|[o1f]q|3f?)g[gf]{{0,3}}{_MEANT}|c3|[blcN]h|hL|hy", no_range),
     _rule("v [nq1ox]?[gf]{0,2}[UWPMDRmt]( P)?|% P", no_range),
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)|[nMbcl]%|6(?=[<>JO])", no_range),
+    _rule("oP", lambda used: no_range(used) if used[0].is_weak else None),  # "nel primo pomeriggio"
     _rule("9[UP][xX]?", days.own),
     _rule("(?<![nq1])U(?= ?[n/])", days.the_day),
     _rule("5(?=[gf1]{0,2}[Ud])", lambda used: used[0]._replace(kind="n")),
     _rule("[nq]Y", days.as_unit("year")),
     _rule(
-        "[nq]@(?= ?[aJ])",  # "iki saat önce": in Turkish one word is for the hour and for "at"
+        "[nq1]@(?= ?[aJ])",  # "iki saat önce": in Turkish one word is for the hour and for "at"
         lambda used: [used[0], used[1]._replace(kind="U")] if used[1].value == "hour" else None,
         whole=True,
     ),
@@ -101,7 +102,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("N V|V F [DW]", days.ahead),
     _rule("V w|VO|i[f]*V(?! g)", partial(days.ago, sign=-1)),
     _rule(
-        "(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}([<>]|Bx&)x(?=[;z~,]|$)",
+        "(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x[3eJO]|(?<=[DPRWUL])[fg]{0,4}([<>]|Bx&)x(?=[;z~,]|$)",
         lambda used: made("h", None, used),
     ),
     _rule("@x", lambda used: made("h", None, used) if used[0].value == "hour" else None, whole=True),
@@ -144,7 +145,7 @@ _RULES: tuple[Rule, ...] = (
         "P(?= [&-] [qK])",  # "midi et demi"
         lambda used: clocks.clock_at(12, 0, used) if used[0].value.part == PARTS["noon"] else None,
     ),
-    _rule("-n?[Ku]nk|(?<![nkC])-[nK] n", clocks.minutes_beside),
+    _rule("-n?[Ku]nk|(?<![nkC])-[nKV] n", clocks.minutes_beside),
     # "all'una", "à uma": not "at a"
     _rule("(?<=@)1(?=[;z,]?$|_[DP]|&[qK])", lambda used: clocks.clock_at(1, 0, used)),
     _rule(
@@ -166,11 +167,11 @@ _RULES: tuple[Rule, ...] = (
     ),
     _rule("B [nC] & n T n|F C T n T n", lambda used: [*used[:3], clocks.minutes_beside(used[3:]) or used[3]]),
     _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", clocks.spoken),
-    _rule("[nC] & 1?[qK]|[nC] - 1?[nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", clocks.minutes_behind),
+    _rule("[nC] & 1?[qK]|[nC] - 1?[nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTxe])", clocks.minutes_behind),
     _rule(
         f"{_ENDS}(?! ?[xX])|(?<=[DPR,])[fij]{{0,4}}{_ENDS}|{_ENDS}(?=_[DPR])"
         "|(?<=[DPR])_[nCPµ] T [nCPµ]( & [nCPµ] T [nCPµ])?(?! ?[UMmd])|(?<![xX])[nCµ] T [nCPµ](?=_[DPR])"
-        "|[nC] & [nC](?= ?e)|n T C|[CP] T n(?! ?[UMmdxX])|C & n(?! ?[xXUMmdkT])"
+        "|(?<=[DPR])n(?=[OJe])|[nCµ] & [nCµ](?= ?e)|n T C|[CP] T n(?! ?[UMmdxX])|C & n(?! ?[xXUMmdkT])"
         "|(?<=@)f{0,4}n(?! ?[UMmdpT])|F n(?=_I)|n(?=if?P|R|=)|([~<>S]|(?<![nC])T) n(?! ?[xXUMmdk])",
         clocks.bare_clocks,
         whole=True,

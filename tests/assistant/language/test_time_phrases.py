@@ -359,6 +359,8 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
         ("Salı sabahı ne okudum?", "17T06:00", "17T12:00"),
         ("Dün 9 ile 11 arasında ne okudum?", "19T09:00", "19T11:00"),
         ("Dün 14:00'ten sonra ne okudum?", "19T14:00", "20T00:00"),
+        ("Salı günü 14.00 ile 15.30 arasında ne okudum?", "17T14:00", "17T15:30"),
+        ("Что я читал вчера без двадцати пять?", "19T16:35", "19T16:45"),
         ("İki saat önce ne okudum?", "20T15:58", "20T16:08"),
         ("Cosa ho letto martedì mattina presto?", "17T06:00", "17T09:00"),
         ("Cosa ho letto dall'8 al 12 novembre?", "08T00:00", "13T00:00"),
@@ -417,6 +419,9 @@ def test_a_number_that_may_be_a_clock_time_is_named_where_no_words_for_times_of_
         ("Что я читал вчера на рассвете?", "рассвете"),
         ("Что я читал вчера четверть четвёртого?", "четверть четвёртого"),
         ("Dün saat iki buçukta ne yaptım?", "buçukta"),
+        ("Dün öğlene kadar ne yaptım?", "öğlene kadar"),
+        ("Cosa ho letto ieri nel primo pomeriggio?", "primo pomeriggio"),
+        ("Что я делал вчера в час дня?", "час дня"),
     ],
 )
 def test_what_lies_between_or_before_something_unknown_is_named(question: str, unread: str) -> None:
