@@ -3,8 +3,8 @@
 ============ ===============================================================================
 cited        the sentence cites frames; its words that stand there are its `on_frame`
 not_on_frame a quote given for it, or a quotation, figure, date, time, address or name in it, stands
-             on none of the frames it cites: `missing`; a figure that follows from quoted ones is neither
-             underlined nor missing
+             on none of the frames it cites: `missing`; a figure that rounds one that is
+             shown, or follows from quoted ones, is neither underlined nor missing
 no_source    it cites nothing, or frames without text, and tells more than their titles; `missing` are its
              quotations, figures, dates, addresses and names
 seen         the same words, where the model was shown the picture of a cited frame: it may see what was not
@@ -180,7 +180,9 @@ def _missing(
     facts: MeasuredFacts,
     language: str,
 ) -> list[Particular]:
-    """What stands on no frame, and follows from no figures of the quotes given for the sentence."""
+    """What stands on no frame, rounds none of its figures, and follows from none of the quotes given for the
+    sentence.
+    """
     rest = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
     altered = [each for screen in shown for each in screen.altered_names(rest)]
     absent = [each for each in altered if not any(screen.has_text(each.text) for screen in shown)]
@@ -189,7 +191,8 @@ def _missing(
         if each.is_weak or any(screen.has(each) for screen in shown):
             continue
         if each.value:
-            follows = facts.tell(each.value, said) or Shown(quoted).gives(each.value)
+            is_rounded = any(screen.rounds_to(each.value) for screen in shown)
+            follows = is_rounded or facts.tell(each.value, said) or Shown(quoted).gives(each.value)
         else:
             follows = may_differ and any(screen.writes_otherwise(each) for screen in shown)
         if not follows:

@@ -15,10 +15,11 @@ from typing import Literal
 from assistant.core.texts import UNSPACED
 from assistant.evidence import quotes
 from assistant.evidence.names import CJK_RUN, WORD, Signs, family_names, is_form, names, parts
+from assistant.language.figures import COUNTED, Value
 from assistant.language.shown_values import Shown
 from assistant.language.small_words import bare, has_capital_nouns, is_plain, language_of
 from assistant.language.statements import QUOTED
-from assistant.language.values import COUNTED, Value, values, without
+from assistant.language.values import values, without
 
 Kind = Literal["quotation", "address", "value", "name"]
 
@@ -137,6 +138,10 @@ class Screen:
         return self.has_word(particular.text, particular.language) or any(
             True for text in self.texts for _ in quotes.places(text, particular.text)
         )
+
+    def rounds_to(self, value: Value) -> bool:
+        """Whether a figure is the rounding of one that stands here: told truly, and proven by nothing."""
+        return self._shown.rounds_to(value)
 
     def has_word(self, word: str, language: str = "") -> bool:
         """Whether the parts of a word stand here, each in a form that its language may give it."""

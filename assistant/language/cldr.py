@@ -19,14 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from babel import Locale, localedata
-from babel.core import get_global
 from babel.dates import format_date, format_skeleton
 
 TABLES = Path(__file__).with_name("cldr_tables.json")
 MIN_LETTERS = 3  # of a name in an alphabet: shorter ones are words of other languages
 SHORT_WEEKDAY = 4  # letters of a weekday's name that are too few to be told from names and words in prose
-MIN_PERCENT = 5
-_OFFICIAL = ("official", "de_facto_official")
 _PREFIXES = {
     "micro": -6, "milli": -3, "centi": -2, "deci": -1,
     "hecto": 2, "kilo": 3, "mega": 6, "giga": 9, "tera": 12,
@@ -154,17 +151,6 @@ def _locale(language: str) -> tuple[Locale, ...]:
 
 
 # -- what Babel has ----------------------------------------------------------------------
-
-
-def official() -> tuple[Locale, ...]:
-    """The languages that are official somewhere, and told by at least so many people there."""
-    told = {
-        language.split("_")[0]
-        for languages in get_global("territory_languages").values()
-        for language, use in languages.items()
-        if use.get("official_status") in _OFFICIAL and use["population_percent"] >= MIN_PERCENT
-    }
-    return tuple(Locale(language) for language in sorted(told) if localedata.exists(language))
 
 
 def named(

@@ -16,21 +16,15 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from assistant.language.values import (
-    COUNTED,
-    Day,
-    Value,
-    composed_clocks,
-    flattened,
-    is_day,
-    mended,
-    values,
-)
+from assistant.language.figures import COUNTED, Day, Value, is_day
+from assistant.language.figures_of_time import composed_clocks
+from assistant.language.values import flattened, mended, values
 
 LONG_NUMBER = 6
 """Digits of a number that nobody counts by, and that is written in parts: of telephones and accounts."""
-MOST_ROUNDED = Decimal("0.05")  # of a figure that rounding may change
+ROUNDED_DIGITS = 2  # at least so many of a rounded figure are not the zeros at its end
 MOST_RECKONED = 12  # figures of some quotes that are reckoned with
+_HUNDREDTHS = Decimal(100), Decimal("0.01")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _DAY_BEHIND = re.compile(r"[.,]?\s{1,2}(\d{1,2})(?![\d:/]|[.,]\d)")
 _DAY_BEFORE = re.compile(r"(?<![\d:/.,-])(\d{1,2})日?[\s(（]{0,2}\Z")
@@ -46,6 +40,7 @@ class Shown:
 
     def __init__(self, texts: Iterable[str], moment: str = "") -> None:
         self._numbers: dict[Decimal | int, list[Value]] = {}
+        self._pointed: set[Value] = set()  # of the numbers, what may be a clock time
         self._quantities: set[tuple[str, Decimal]] = set()
         self._parts: set[Decimal | int] = set()  # of dates and clock times
         self._days: set[Day] = set()
@@ -70,16 +65,27 @@ class Shown:
         return self._is_of_moment(value) or self._reads(value, self._days)
 
     def gives(self, value: Value) -> bool:
-        """Whether a figure follows from those shown: one of them rounded, two of them added, taken from each
-        other or multiplied, or the sum of all. Small ones would follow from too much.
+        """Whether a figure follows from those shown: two of them added, taken from each other or multiplied,
+        the sum of all, or one in hundredths, as percent and cents are. Small whole ones would follow from too
+        much.
         """
         shown = [number for number in self._numbers if number][:MOST_RECKONED]
-        said = {number for number in value.readings if value.kind == "number" and number > COUNTED}
-        if any(_is_rounded(number, each) for number in said for each in shown):
-            return True
+        readings = value.readings if value.kind == "number" else ()
+        said = {number for number in readings if number > COUNTED or number % 1}
         pairs = combinations(shown, 2)
         results = {result for a, b in pairs for result in (a + b, abs(a - b), a * b)} | {sum(shown)}
+        results |= {each * of for each in shown for of in _HUNDREDTHS}
         return not said.isdisjoint(results)
+
+    def rounds_to(self, value: Value) -> bool:
+        """Whether a figure is the rounding of one that is shown, to fewer digits: "1,200" for 1,187."""
+        return value.kind in ("number", "spelled") and any(
+            _is_rounded(said, number) and not (value.units and shown.units and value.units != shown.units)
+            for said in value.readings
+            for number, of_number in self._numbers.items()
+            for shown in of_number
+            if shown not in self._pointed  # "21.30", which is no 21
+        )
 
     def writes(self, value: Value) -> bool:
         """Whether a value surely stands here as itself: no number in words or of a date or clock time, which
@@ -159,6 +165,7 @@ class Shown:
                 self._numbers.setdefault(reading, []).append(value)
             if _POINTED_CLOCK.fullmatch(written):
                 self._clocks.add(runs[0] * 60 + runs[1])
+                self._pointed.add(value)
         elif value.kind == "date":
             self._days |= value.readings
             self._sure_days |= value.readings if len(value.readings) == 1 else set()
@@ -185,9 +192,10 @@ class Shown:
 
 
 def _is_rounded(said: Decimal, shown: Decimal | int) -> bool:
-    """Whether a figure is another one with fewer digits, and near it."""
-    unit = Decimal(1).scaleb(int(said.normalize().as_tuple().exponent))
-    return shown % unit != 0 and abs(said - shown) <= min(unit / 2, said * MOST_ROUNDED)
+    """Whether a figure is the nearest to another one with its digits, which are fewer and not too few."""
+    _, digits, exponent = said.normalize().as_tuple()
+    unit = Decimal(1).scaleb(int(exponent))
+    return len(digits) >= ROUNDED_DIGITS and shown % unit != 0 and abs(said - shown) <= unit / 2
 
 
 def _ordered(text: str, found: Iterable[Value]) -> Iterator[Value]:

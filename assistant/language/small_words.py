@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 from babel import localedata
@@ -28,29 +30,6 @@ _OF_SCRIPT = (
 
 _OF_NAMES = frozenset(("Eigenname", "Nachname", "Straßenname", "Toponym", "Vorname"))
 
-_DENYING = {
-    "cs": "ne není nejsou nebyl nebyla nebylo nikdy nikdo nic žádný žádná žádné bez ani",
-    "da": "ikke ingen intet aldrig uden hverken",
-    "de": "nicht nichts kein keine keinen keinem keiner keines nie niemals niemand niemandem weder ohne",
-    "el": "δεν δε μην μη όχι κανείς κανένας τίποτα ποτέ χωρίς ούτε",
-    "en": "not no never none nobody nothing nowhere neither nor without cannot",
-    "es": "no ni nunca jamás nada nadie ningún ninguno ninguna sin tampoco",
-    "fi": "ei en et emme ette eivät älä ilman",
-    "fr": "ne n ni pas jamais rien aucun aucune sans non",
-    "hu": "nem nincs nincsenek soha senki semmi sem nélkül",
-    "it": "non né mai nulla niente nessuno nessun nessuna senza",
-    "ko": "안 못 없다 없이 아니다",
-    "nl": "niet niets geen nooit niemand zonder",
-    "no": "ikke ingen intet aldri uten verken",
-    "pl": "nie nigdy nikt nic żaden żadna żadne bez ani",
-    "pt": "não nem nunca jamais nada ninguém nenhum nenhuma sem",
-    "ro": "nu nici niciodată nimeni nimic niciun nicio fără",
-    "ru": "не нет ни никогда никто ничего никаких без",
-    "sv": "inte icke ej ingen inget inga aldrig utan varken",
-    "tr": "değil yok hiç olmadan",
-    "uk": "не немає ні ніколи ніхто нічого жодного без",
-}
-"""The words of a language that deny, a closed class of its grammar."""
 _DENYING_SIGNS = re.compile("[不没沒未无無别別勿莫非]|ない|なく|なかっ|ません|なし|ずに|없|않|못")
 _DENYING_ENDING = re.compile(r"n['’]t\b")
 
@@ -91,11 +70,17 @@ def denies(text: str, language: str = "") -> bool:
     """Whether a text, which may be in a `language`, has a word that denies."""
     form = text.casefold()
     words = set(_WORD.findall(form))
-    found = {each for each, denying in _DENYING.items() if not words.isdisjoint(denying.split())}
+    found = {each for each, denying in _denying().items() if not words.isdisjoint(denying)}
     if _DENYING_ENDING.search(form):
         found.add("en")
     is_told = bool(found) and (language in found or not found.isdisjoint(languages_of(text)))
     return is_told or bool(_DENYING_SIGNS.search(form))
+
+
+@cache
+def _denying() -> dict[str, list[str]]:
+    document = tomllib.loads(Path(__file__).with_name("denying_words.toml").read_text("utf-8"))
+    return {language: words.split() for language, words in document.items()}
 
 
 @cache

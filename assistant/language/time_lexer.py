@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 from assistant.language import small_words
 from assistant.language.cldr import integer
-from assistant.language.time_said import PARTS, Clock, Date, Point, Span
+from assistant.language.time_said import PARTS, Point, Span
+from assistant.language.time_shapes import shape_of
 from assistant.language.time_tables import (
     CAPITAL_NAMES,
     LATIN,
@@ -54,33 +55,15 @@ _CHUNK = re.compile(
     r"|(?P<title>《[^》]{0,200}》|“[^”]{0,200}”|\"[^\"]{0,200}\"|「[^」]{0,200}」|«[^»]{0,200}»)"
     rf"|(?P<hour>(?<![a-z0-9_.+-])@(?:last-hour\b|最近一小时))|(?P<mention>(?<![a-z0-9_.+-])@(?=[a-z{_HAN_RUN}]))"
     r"|(?P<dash>[~〜]+)|(?P<comma>[,、])|(?P<stop>[;:!?。…()\[\]|\n]+|(?<!\S)\.(?!\S))|(?P<and>&)"
-    r"|(?P<word>[a-z]+'(?=[a-z])(?!(?:[stmd]|re|ve|ll)(?![a-z]))"  # l'anno, and not it's
+    r"|(?P<word>[a-z]+'(?=[a-z\d])(?!(?:[stmd]|re|ve|ll)(?![a-z]))"  # l'anno, and not it's
     rf"|(?:[^:{_END}]|:(?=\d))+)"
 )
 _GROUPS = {"title": "x", "hour": "Z", "mention": "@", "dash": "T", "comma": ",", "stop": ";", "and": "&"}
 _KANA = re.compile("[\u3041-\u30fa]")
-_SHAPES = tuple(
-    (kind, re.compile(shape))
-    for kind, shape in (
-        ("D", r"(?P<y>\d{4})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<d>\d{1,2})"),
-        ("D", r"(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4}|\d{2})?"),
-        ("/", r"(?P<d>\d{1,2})/(?P<m>\d{1,2})(?:/(?P<y>\d{4}|\d{2}))?"),
-        ("/", r"(?P<d>\d{1,2})-(?P<m>\d{1,2})-(?P<y>\d{4}|\d{2})"),
-        ("/", r"(?P<m>\d{1,2})/(?P<y>\d{4})"),
-        ("y", r"'(?P<y>\d{2})"),
-        ("C", r"(?P<h>\d{1,2}):(?P<min>\d{2})(?::\d{2})?(?:(?P<half>[ap]\.?m)?|h)"),
-        ("C", r"(?P<h>\d{1,2})(?P<half>[ap]\.?m)"),
-        ("C", r"(?P<h>\d{1,2})\.(?P<min>\d{2})(?P<half>[ap]\.?m)"),
-        ("C", r"(?P<h>\d{1,2})h(?P<min>\d{2})?"),
-        ("µ", r"(?P<h>\d{1,2})\.(?P<min>\d{2})"),
-        ("q", r"\d+\.\d+"),
-        ("o", r"(?P<d>\d{1,2})(?:st|nd|rd|th|er|o|\.)"),
-        ("Q", r"q(?P<q>[1-4])"),
-        ("n", r"\d+"),
-    )
-)
 _CLOCK_LIKE = re.compile(r"\d{1,2}(?::\d\d(?!\d)|[ap]\.?m)")
 _HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百]+")
+_CASE = re.compile(r"(?:(?<=\d)|(?<=[^\W_]{2}))'[^\W\d_]{1,4}$")
+"""An ending behind an apostrophe: "Monday's", "Mart'ta", "15'te"."""
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)")
 _GLUED = re.compile(r"(\d{1,4})-?([a-z']+)")
 _HAN = re.compile(f"[{_HAN_RUN}]")
@@ -144,10 +127,10 @@ class _Lexer:
 
     def _known(self, word: str, start: int, is_start: bool) -> list[Piece]:
         """The piece of an entry or a form of digits, or those of two that are grown together."""
-        entry = self.latin.get(word) or self.latin.get(word.removesuffix("'s"))
+        entry = self.latin.get(word) or self.latin.get(_CASE.sub("", word))
         if entry:
             return [self._entry(entry, start, start + len(word), is_start)]
-        shape = _shape(word, self.language)
+        shape = shape_of(_CASE.sub("", word), self.language)
         if shape:  # a number may be a clock time, where not all words for "at" and "between" are known
             is_weak = shape[0] == "n" and self.language not in LATIN
             return [Piece(*shape, start, start + len(word), is_weak)]
@@ -227,43 +210,6 @@ class _Lexer:
         value = integer(number[0])
         is_vague = re.fullmatch("[一二两三四五六七八九]{2,3}", number[0])  # 三四天
         return ("v" if is_vague else "y" if value > 1970 else "n", value, False), end
-
-
-@lru_cache(maxsize=512)
-def _shape(chunk: str, language: str) -> tuple[str, Any] | None:
-    """(kind, value) of what digits are by their form."""
-    if not chunk[:1].isdigit() and chunk[:1] not in ("q", "'"):
-        return None
-    for kind, pattern in _SHAPES:
-        found = pattern.fullmatch(chunk)
-        is_german = kind == "o" and chunk[-1] == "."  # 7. September
-        is_french = kind == "C" and chunk[-1] == "h"  # 14h
-        if found and not ((is_german and language in ("en", "fr", "es")) or (is_french and language == "en")):
-            return _read_shape(kind, found)
-    return None
-
-
-def _read_shape(kind: str, found: re.Match[str]) -> tuple[str, Any]:
-    written = {name: digits for name, digits in found.groupdict().items() if digits}
-    part = {name: int(digits) for name, digits in written.items() if digits.isdigit()}
-    if "y" in part:
-        part["y"] += 2000 if part["y"] < 100 else 0
-    if "m" in part:
-        is_slash = (kind == "/" and "d" in part) or None
-        return kind, Point(Date(year=part.get("y"), month=part["m"], day=part.get("d"), is_slash=is_slash))
-    if "h" in part:
-        is_written = "min" in part and (len(written["h"]) == 2 or "h" in found[0])
-        half = written.get("half", "").replace(".", "")
-        return kind, Point(clock=Clock(part["h"], part.get("min", 0), half, is_bare=not is_written))
-    if kind == "q":
-        return kind, float(found[0])
-    if kind != "n":
-        return kind, next(iter(part.values()))
-    number = int(found[0][:9])
-    if len(found[0]) == 4:
-        is_year = 1970 < number < 2200
-        return ("y", number) if is_year else ("4", Point(clock=Clock(number // 100, number % 100)))
-    return kind, number
 
 
 def _normal(text: str) -> tuple[str, Sequence[int]]:

@@ -1,7 +1,7 @@
 """What a person calls a time, as a range: "between 2 and 4 on Tuesday", "上周五下午", "last 2 hours".
 
 The words become pieces (`time_lexer`), pieces are composed to days, clock times and spans
-(`time_grammar`), and these are resolved on the reader's calendar (`time_calendar`). In a field every
+(`time_grammar`), and these are resolved on the reader's calendar (`time_ranges`). In a field every
 word must be understood: a parser that skips what it does not know turns "next friday" into today. In
 a message the longest phrase counts, one with an @mention before others; words of time beside it that
 were not understood are named, and never make the answer wider.
@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assistant.language.time_calendar import Calendar as Calendar
-from assistant.language.time_calendar import Found as Found
-from assistant.language.time_calendar import found_of
-from assistant.language.time_grammar import compose, is_noun_behind, letters, merged
+from assistant.language.time_grammar import compose
 from assistant.language.time_lexer import Piece, pieces_of
+from assistant.language.time_pieces import is_noun_behind, letters, merged
+from assistant.language.time_ranges import Found as Found
+from assistant.language.time_ranges import found_of
 from assistant.language.time_said import Problem, Refused, Span
 from assistant.language.time_tables import CAPITAL_NAMES
 
@@ -118,8 +119,9 @@ def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
     piece, point = row[at], row[at].value
     before, behind = kinds[at - 1 : at] or ";", kinds[at + 1 : at + 2] or ";"
     belongs = is_noun_behind(row[at : at + 2])
-    if piece.kind in "PC" and before == "f" and belongs:
-        return False  # "the 9:15 train"
+    is_week = piece.kind == "D" and bool(point.date.nth and point.date.size)
+    if belongs and (is_week or (piece.kind in "PC" and before == "f")):
+        return False  # "the 9:15 train", "the week 3 report"
     if piece.kind == "P" and not _is_spaceless(row, at):
         return before in "fi@jc" and not piece.is_weak
     if piece.is_weak and not (piece.kind == "Z" and "D" in kinds):
@@ -153,10 +155,16 @@ def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
 # In kinds of pieces: what may stand between, what is left of a time (a word of time, or a number where one is
 # awaited), such words right behind a time and right before it, and those that stand apart.
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
-_LEFT = r"(?:[h%RPCDZWMVr/JOL]|(?<=[@~<>SBF])n|(?<=&)[qK]|n[Tp]n?|z{1,2}f?0(?![xXU])|0z)"
+_LEFT = (
+    r"(?:[h%RPCDZWMVr/JOLe]|Kn|(?<=[DPRW])n(?=[z;,]|$)|(?<=[@~<>SBF])(?:[nq]|0(?![xXU]))"
+    r"|(?<=&)[qK]|n[Tp]n?|z{1,2}f?0(?![xXU])|0z)"
+)
 _AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
 _BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
-_APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C")
+_APART = re.compile(
+    "(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C|[nC]e"
+    "|(?:(?<=D[xXz])|(?<=D[xXz]{2}))P(?![xX])"
+)
 _REACH = 20  # pieces
 
 

@@ -213,7 +213,7 @@ def _value(kind: str, written: str) -> Any:
             return Point(part=PARTS[written])
         case "C":
             return Point(clock=Clock(int(written), is_midnight=True))
-        case "n" | "5" | "o" | "W" | "M" | "K" | "l" | "L":
+        case "7" | "n" | "5" | "o" | "W" | "M" | "K" | "l" | "L":
             return int(written or 1)
         case "q":
             return float(written)
@@ -257,7 +257,7 @@ def plain(raw: str) -> str:
         return raw.lower()
     flat = unicodedata.normalize("NFKC", raw).casefold().translate(_VARIANTS)
     base = unicodedata.normalize("NFKD", flat)[:1]
-    return base if len(flat) == 1 and base.isascii() and base.isalpha() else flat
+    return base if flat[1:] in ("", "\u0307") and base.isascii() and base.isalpha() else flat  # İ has a dot
 
 
 @lru_cache(maxsize=512)

@@ -15,8 +15,9 @@ from functools import cached_property
 from typing import Any
 
 from assistant.core.strings import duration, local_time
+from assistant.language.figures import Value
 from assistant.language.shown_values import Shown
-from assistant.language.values import Value, values
+from assistant.language.values import values
 from assistant.retrieval.retrieval import Retrieval
 from store.timeline.totals import Totals
 

@@ -479,6 +479,10 @@ def test_what_is_said_otherwise_or_misread_stands(sentence: str, read: str, miss
         ("12 nights at 85 EUR", "Les nuits font 1 020 EUR [1].", ()),
         ("Oil 40, wax 25, glue 18", "Together that is 83 [1].", ()),
         ("Oil 4, wax 2", "Together that is 6 [1].", ("6",)),
+        ("Unit price 31.8 ct", "The price is 0.318 EUR [1].", ()),
+        ("", "The rent is about 1,200 EUR [1].", ()),
+        ("", "The rent is about 1,000 EUR [1].", ("1,000",)),
+        ("closed at 21.30", "It closes on the 21st [1].", ("21",)),
         ("", "Both are 1,283 EUR [1].", ("1,283",)),
     ],
 )  # fmt: skip

@@ -10,14 +10,29 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from babel import Locale
+from babel import Locale, localedata
+from babel.core import get_global
 
 from assistant.language import cldr, time_tables
+
+MIN_PERCENT = 5
+_OFFICIAL = ("official", "de_facto_official")
+
+
+def official() -> tuple[Locale, ...]:
+    """The languages that are official somewhere, and told by at least so many people there."""
+    told = {
+        language.split("_")[0]
+        for languages in get_global("territory_languages").values()
+        for language, use in languages.items()
+        if use.get("official_status") in _OFFICIAL and use["population_percent"] >= MIN_PERCENT
+    }
+    return tuple(Locale(language) for language in sorted(told) if localedata.exists(language))
 
 
 def tables() -> dict[str, Any]:
     """What the file has."""
-    locales = cldr.official()
+    locales = official()
     short = cldr.named(locales, "days", ("abbreviated", "short"), 2, 1)
     return {
         "months": _listed(cldr.named(locales, "months")),

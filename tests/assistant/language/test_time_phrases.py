@@ -357,6 +357,22 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
         ("Cosa ho letto ieri dalle 9 e mezza alle 11 e un quarto?", "19T09:30", "19T11:15"),
         ("Vem ringde i torsdags kväll?", "19T18:00", "20T00:00"),
         ("Salı sabahı ne okudum?", "17T06:00", "17T12:00"),
+        ("Dün 9 ile 11 arasında ne okudum?", "19T09:00", "19T11:00"),
+        ("Dün 14:00'ten sonra ne okudum?", "19T14:00", "20T00:00"),
+        ("Salı günü 14.00 ile 15.30 arasında ne okudum?", "17T14:00", "17T15:30"),
+        ("Что я читал вчера без двадцати пять?", "19T16:35", "19T16:45"),
+        ("İki saat önce ne okudum?", "20T15:58", "20T16:08"),
+        ("Cosa ho letto martedì mattina presto?", "17T06:00", "17T09:00"),
+        ("Cosa ho letto dall'8 al 12 novembre?", "08T00:00", "13T00:00"),
+        ("Kto dzwonił wczoraj za pięć ósma?", "19T07:50", "19T08:00"),
+        ("Vad läste jag igår tjugo i fyra?", "19T15:35", "19T15:45"),
+        ("Сколько стоил ремонт 12.11?", "12T00:00", "13T00:00"),
+        ("Что я читал с понедельника по среду?", "16T00:00", "19T00:00"),
+        ("O que li no dia 3/11?", "03T00:00", "04T00:00"),
+        ("어제 오후 3시 이후에 뭐 읽었지", "19T15:00", "20T00:00"),
+        ("Was habe ich in KW 46 gelesen?", "09T00:00", "16T00:00"),
+        ("Did I see the week 3 report on Tuesday?", "17T00:00", "18T00:00"),
+        ("令和8年11月3日に何を読んだ？", "03T00:00", "04T00:00"),
     ],
 )
 def test_times_of_day_are_told_as_people_say_them(question: str, start: str, end: str) -> None:
@@ -381,7 +397,7 @@ def test_the_ending_of_a_number_is_no_word_of_another_language() -> None:
 
 @for_each(
     "question",
-    ["Mitä luin eilen 9 ja 11 välillä?", "Dün 9 ile 11 arasında ne okudum?"],
+    ["Mitä luin eilen 9 ja 11 välillä?", "Mit olvastam tegnap 9 és 11 között?"],
 )
 def test_a_number_that_may_be_a_clock_time_is_named_where_no_words_for_times_of_day_are_known(
     question: str,
@@ -397,6 +413,15 @@ def test_a_number_that_may_be_a_clock_time_is_named_where_no_words_for_times_of_
         ("Cosa ho letto martedì tra pranzo e cena?", "tra pranzo e cena"),
         ("Co jsem četl včera před obědem?", "před obědem"),
         ("Что я читал вчера до обеда?", "до обеда"),
+        ("Cosa ho letto lunedì all'alba?", "alba"),
+        ("Cosa ho letto nella prima settimana di febbraio?", "prima settimana di febbraio"),
+        ("Wat las ik gisteren na het eten?", "na het eten"),
+        ("Что я читал вчера на рассвете?", "рассвете"),
+        ("Что я читал вчера четверть четвёртого?", "четверть четвёртого"),
+        ("Dün saat iki buçukta ne yaptım?", "buçukta"),
+        ("Dün öğlene kadar ne yaptım?", "öğlene kadar"),
+        ("Cosa ho letto ieri nel primo pomeriggio?", "primo pomeriggio"),
+        ("Что я делал вчера в час дня?", "час дня"),
     ],
 )
 def test_what_lies_between_or_before_something_unknown_is_named(question: str, unread: str) -> None:
