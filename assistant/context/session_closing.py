@@ -222,14 +222,15 @@ def _put(
     turns: Sequence[SessionTurn],
     fields: Fields,
 ) -> bool:
-    said = "\n".join(redacted(f"{turn.question}\n{turn.answer_md}") for turn in turns)
+    questions, answers = [turn.question for turn in turns], [turn.answer_md for turn in turns]
     for own in sorted(own_sentences(), key=len, reverse=True):  # they would make all chats alike
-        said = said.replace(own, "")
+        answers = [answer.replace(own, "") for answer in answers]
+    said = "\n".join(map(redacted, (*questions, *answers)))
     return chat_summaries.put(
         services.database,
         session_id,
         fields,
-        tags=topics.tags([turn.question for turn in turns]),
+        tags=topics.tags(questions, "\n".join(answers)),
         tokens=sum(estimate_tokens(turn.question) + estimate_tokens(turn.answer_md) for turn in turns),
         ended_ms=turns[-1].created_ms,
         now_ms=services.clock(),

@@ -82,8 +82,10 @@ def made_again(turns: Sequence[SessionTurn], known: ChatSummary | None) -> Field
 
 
 def with_model(fields: Fields, said: Iterable[str]) -> Fields:
-    """The fields with what a model says below the notes of the rules."""
-    return {**fields, "notes": "\n".join(filter(None, (fields["notes"], *said))) or None}
+    """The fields with what a model says below the notes of the rules, unless these say it."""
+    by_rules = "\n".join(filter(None, fields.values()))
+    new = (line for line in said if line.removeprefix(MODEL_SAYS) not in by_rules)
+    return {**fields, "notes": "\n".join(filter(None, (fields["notes"], *new))) or None}
 
 
 def _joined(found: Iterable[str]) -> str:
