@@ -12,6 +12,7 @@ from typing import Any
 
 import apsw
 
+from store.chats import conversations
 from store.core.database import Database
 from store.core.records import add_new, columns, insert, load
 from store.core.records import put as put_row
@@ -66,8 +67,8 @@ def told(database: Database, chat_id: int, n: int) -> Told:
     return Told(tuple(database.rows(_TOLD_CHATS, values)), tuple(database.rows(_TOLD_FACTS, values)), is_off)
 
 
-_TOLD_CHATS = """
-select distinct c.id, c.title
+_TOLD_CHATS = f"""
+select distinct c.id, {conversations.TITLE}
 from turns t
 join chat_sessions s on s.id in (
     select session_id from context_pack_sources where turn_id = t.id
