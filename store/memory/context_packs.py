@@ -14,7 +14,7 @@ import apsw
 
 from store.chats import conversations
 from store.core.database import Database
-from store.core.records import add_new, columns, insert, load
+from store.core.records import add_new, columns, insert
 from store.core.records import put as put_row
 from store.memory import chat_digests, chat_sessions, chat_summaries
 
@@ -126,13 +126,6 @@ def by_hash(database: Database, session_id: int, wanted: str) -> StoredPack | No
     return database.first(StoredPack, f"{_SELECT} where {which}", (session_id, wanted))
 
 
-def of_chat(database: Database, chat_id: int) -> list[tuple[int, StoredPack]]:
-    """What the newest 50 questions of a chat were told, by their numbers, the latest first."""
-    sql = f"select {_COLUMNS}, t.n {_OF_TURNS} where t.conversation_id = ? order by t.n desc limit 50"
-    found = database.rows(sql, (chat_id,))
-    return [(row[-1], pack) for row, pack in zip(found, load(StoredPack, found), strict=True)]
-
-
 def sample(
     connection: apsw.Connection,
     turn_id: int,
@@ -181,5 +174,4 @@ def telemetry(database: Database) -> Telemetry:
 
 _SOURCES = "(select json_group_array(o.session_id) from context_pack_sources o where o.turn_id = p.turn_id)"
 _COLUMNS = columns(StoredPack, "p", session_ids=_SOURCES)
-_OF_TURNS = "from context_packs p join turns t on t.id = p.turn_id"
-_SELECT = f"select {_COLUMNS} {_OF_TURNS}"
+_SELECT = f"select {_COLUMNS} from context_packs p join turns t on t.id = p.turn_id"
