@@ -55,8 +55,7 @@ class ContextPace:
     refresh_cooldown_s: float = 60.0
     """But no sooner than after this, nor does the topic change sooner."""
     build_budget_ms: float = 1_000.0
-    """What takes longer is not waited for, and what was told before is told again: a person notices less. The
-    first question after a start, which most needs it, also waits for the model of meanings to be loaded."""
+    """What takes longer is not waited for, and what was told before is told again: a person notices less."""
     summary_timeout_s: float = 20.0
     """How long a model may take to put a closed chat into better words; those of the rules are there."""
     heartbeat_s: float = 30.0
@@ -67,7 +66,10 @@ class ContextPace:
 
 @dataclass(frozen=True, slots=True)
 class ContextServices:
-    """What memory of chats works with; `embed` gives a text's meaning, `clock` epoch milliseconds."""
+    """What memory of chats works with; `embed` gives a text's meaning, `clock` epoch milliseconds.
+
+    `embed_soon` is for a question, which words answer while a model is loaded; without it `embed` is asked.
+    """
 
     database: Database
     settings: ContextSettings
@@ -75,6 +77,7 @@ class ContextServices:
     embed: Callable[[str], RetrievalQuery]
     clock: Callable[[], int]
     pace: ContextPace = ContextPace()
+    embed_soon: Callable[[str], RetrievalQuery] | None = None
 
     @property
     def stale_ms(self) -> int:

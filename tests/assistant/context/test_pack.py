@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +13,9 @@ from assistant.context.packs import TRUNCATED, Chat, Pack, SectionName, fill
 from assistant.context.relevance import Said
 from assistant.context.session_closing import ContextServices
 from assistant.core import prompt_blocks
+from assistant.core.query_embedder import LOADING
 from assistant.core.strings import own_sentences
+from store.embeddings.knn import RetrievalQuery
 from store.memory import chat_digests, chat_sessions
 from store.memory.chat_summaries import ChatSummary
 from store.memory.context_packs import StoredPack
@@ -240,6 +244,12 @@ def test_what_was_settled_in_words_of_its_own_is_told_where_it_stands_out(
 def test_a_word_is_met_in_its_other_forms(question: str, said: str, other: str) -> None:
     forms = set[str]().union(*relevance.forms_of(question).values())
     assert forms & relevance.terms(said).keys() and not forms & relevance.terms(other).keys()
+
+
+def test_words_tell_while_the_model_of_meanings_is_loaded(past: Past, context: ContextServices) -> None:
+    past.window("Which tiles suit the bathroom?", "Sage green for the bathroom then, Derek lays them.")
+    loading = replace(context, embed_soon=lambda text: RetrievalQuery(text, problem=LOADING))
+    assert "Derek lays them" in asked_anew(loading, "What had we settled about the bathroom?")
 
 
 def test_an_answer_without_a_source_is_told_as_one(past: Past, context: ContextServices) -> None:
