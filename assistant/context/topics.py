@@ -220,9 +220,8 @@ def title_of(tag: str, messages: Sequence[str]) -> str:
 # The recent days chat by chat, the time before by week.
 
 DAY_MS = 86_400_000
-RECENT_DAYS = 28
+RECENT_MS = 28 * DAY_MS
 """Chats of four weeks are told of one by one; those before by week."""
-RECENT_MS = RECENT_DAYS * DAY_MS
 MAX_RECENT = 200
 """Chats that the digest of the recent days holds, newest first."""
 MAX_FOLDED = 1_000
@@ -232,7 +231,7 @@ OF_WEEK = 6
 
 
 def roll_up(database: Database, kind: Kind, now_ms: int) -> Digest:
-    """The chats that ended in the last `RECENT_DAYS`, newest first, or those before them by week; made and
+    """The chats that ended in the last `RECENT_MS`, newest first, or those before them by week; made and
     kept where it is missing, and when a chat is not recent any more.
     """
     until_ms = now_ms - RECENT_MS
