@@ -96,11 +96,6 @@ class PreparedContext:
         return f"{lines or kept}\n{TRUNCATED}"
 
     @property
-    def lines(self) -> int:
-        """How many facts and lines of earlier chats it is told."""
-        return len(self.facts) + len(self.pack.record.get("parts", ()))
-
-    @property
     def tokens(self) -> int:
         """About how many it is."""
         return estimate_tokens(self.system_augmentation)

@@ -87,7 +87,8 @@ def build(
     max_tokens: int | None,
 ) -> StoredPack:
     """The pack of a question, of at most so many characters and tokens; of no turn yet."""
-    meaning, database = services.embed(without_settling(question)), services.database
+    database, embed = services.database, services.embed_soon or services.embed
+    meaning = embed(without_settling(question))
     if topic:
         topics.digest(database, topic.tag, topic.title, topic.score, now_ms)
     candidates = chat_digests.candidates(database, meaning.model, session.id)

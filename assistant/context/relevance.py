@@ -42,25 +42,47 @@ _STEPS = 3
 _SHARE_OF_BEST = 0.55
 """Told are chats that come to this part of what the best one does. Of 60 short chats on 12 subjects it told
 nothing else; 0.45 told of others, and 0.65 left out more of its own."""
-_SHARE_OF_SETTLED = 0.4
-"""The same where a question asks what was settled, of chats in which the person said something."""
+_STANDS_OUT = 1.8
+"""Where a question asks what was settled, told is besides the chat in which the person said something that
+comes to so many times the next one of those: it need not have a word of the question."""
 _POOL = 64
 """Chats nearest to a question, by meaning and by words each, of which those that bear on it are chosen."""
 _STEM = 5
-"""Letters by which forms of one word meet ("tile", "tiles", "łazienka", "łazienkę")."""
+"""Letters by which forms of one word meet ("kitchen", "kitchens", "łazienka", "łazienkę")."""
+_COMPOUNDING = ("da", "de", "nl", "no", "sv")
+_VOWELS = "aeiouyąęåäöüаеиоуыюяії"
 _WORD = re.compile(r"[^\W_]+")
 _SIGNS = re.compile(f"[{CJK}]{{2,}}")
 
 
 def terms(text: str) -> Counter[str]:
     """The words of a text without the small ones of its language, shortened; signs in pairs."""
-    form = normalize(text)
-    language, found = language_of(form), Counter[str]()
-    for word in _WORD.findall(_SIGNS.sub(" ", form)):
-        if len(word) > 1 and not is_small(word, language):
-            found[word[:_STEM]] += 1
+    found, form = Counter(word[:_STEM] for word in _words(text)), normalize(text)
     for run in _SIGNS.findall(form):
         found.update(question_words(run))
+    return found
+
+
+def _words(text: str) -> list[str]:
+    form = normalize(text)
+    language = language_of(form)
+    words = _WORD.findall(_SIGNS.sub(" ", form))
+    return [word for word in words if len(word) > 1 and not is_small(word, language)]
+
+
+def forms_of(text: str) -> dict[str, set[str]]:
+    """For each term of a text those of other forms of its word: with and without the s of a plural, of a
+    short word with another ending ("дачи", "даче"), and of a compound its head ("hundvalpen", "valpen").
+    """
+    found, language = {term: {term} for term in terms(text)}, language_of(normalize(text))
+    for word in _words(text):
+        stem = word[:_STEM]
+        forms = {f"{stem}s", stem.removesuffix("s")} if len(word) > 2 else set()
+        if len(word) == _STEM - 1 and word[-1] in _VOWELS and language != "en":
+            forms |= {word[:-1] + vowel for vowel in _VOWELS}
+        if language in _COMPOUNDING:
+            forms |= {word[at : at + _STEM] for at in range(3, len(word) - _STEM + 1)}
+        found[stem] |= forms
     return found
 
 
@@ -77,7 +99,7 @@ def related(
     if not candidates.ids:
         return {}
     about, cosines = without_settling(question), candidates.cosines(vector)
-    total = cosines + _shares(database, terms(about), candidates.ids)
+    total = cosines + _shares(database, forms_of(about), candidates.ids)
     pool = np.argsort(-total, kind="stable")[:_POOL]
     if total[pool[0]] < FLOOR:
         return {}
@@ -88,9 +110,12 @@ def related(
     score = bearing = np.clip(total[pool], 0.0, None)
     for _ in range(_STEPS):  # how near each is to all, those counting most that bear most on the question
         score = bearing + np.clip(likeness, 0.0, None) @ score**2 / np.square(score).sum()
-    stated = candidates.stated if about != question else ()
-    bars = [_SHARE_OF_SETTLED if number in stated else _SHARE_OF_BEST for number in ids]
-    told = [at for at in np.argsort(-score, kind="stable") if score[at] >= bars[at] * score.max()]
+    order = np.argsort(-score, kind="stable")
+    told = [at for at in order if score[at] >= _SHARE_OF_BEST * score.max()]
+    if about != question:
+        stated = [at for at in order if ids[at] in candidates.stated]
+        beside = max((score[at] for at in stated[1:]), default=0.0)
+        told += [at for at in stated[:1] if score[at] >= _STANDS_OUT * beside and at not in told]
     return {
         ids[at]: (
             round(float(score[at]), 4),
@@ -100,18 +125,19 @@ def related(
     }
 
 
-def _shares(database: Database, asked: Terms, ids: Sequence[int]) -> npt.NDArray[np.float64]:
+def _shares(database: Database, asked: Mapping[str, set[str]], ids: Sequence[int]) -> npt.NDArray[np.float64]:
     """The part of a question's weight that each chat's terms are: one says the more the fewer chats have it,
     and something where all do.
     """
     places = {number: at for at, number in enumerate(ids)}
-    found = chat_digests.with_terms(database, asked)
-    holders = {term: [places[each] for each in found.get(term, ()) if each in places] for term in asked}
-    weight = {term: max(1.0, _rarity(len(chats), len(ids))) for term, chats in holders.items()}
-    shares = np.zeros(len(ids))
-    for term, chats in holders.items():
-        shares[chats] += weight[term] / sum(weight.values())
-    return shares
+    found = chat_digests.with_terms(database, set[str]().union(*asked.values()))
+    shares, total = np.zeros(len(ids)), 0.0
+    for forms in asked.values():
+        chats = [places[each] for form in forms for each in found.get(form, ()) if each in places]
+        weight = max(1.0, _rarity(len(set(chats)), len(ids)))
+        shares[chats] += weight
+        total += weight
+    return shares / max(total, 1.0)
 
 
 def _links(database: Database, ids: Sequence[int]) -> Likeness:

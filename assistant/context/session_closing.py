@@ -55,8 +55,7 @@ class ContextPace:
     refresh_cooldown_s: float = 60.0
     """But no sooner than after this, nor does the topic change sooner."""
     build_budget_ms: float = 1_000.0
-    """What takes longer is not waited for, and what was told before is told again: a person notices less. The
-    first question after a start, which most needs it, also waits for the model of meanings to be loaded."""
+    """What takes longer is not waited for, and what was told before is told again: a person notices less."""
     summary_timeout_s: float = 20.0
     """How long a model may take to put a closed chat into better words; those of the rules are there."""
     heartbeat_s: float = 30.0
@@ -67,7 +66,10 @@ class ContextPace:
 
 @dataclass(frozen=True, slots=True)
 class ContextServices:
-    """What memory of chats works with; `embed` gives a text's meaning, `clock` epoch milliseconds."""
+    """What memory of chats works with; `embed` gives a text's meaning, `clock` epoch milliseconds.
+
+    `embed_soon` is for a question, which words answer while a model is loaded; without it `embed` is asked.
+    """
 
     database: Database
     settings: ContextSettings
@@ -75,6 +77,7 @@ class ContextServices:
     embed: Callable[[str], RetrievalQuery]
     clock: Callable[[], int]
     pace: ContextPace = ContextPace()
+    embed_soon: Callable[[str], RetrievalQuery] | None = None
 
     @property
     def stale_ms(self) -> int:
@@ -222,14 +225,15 @@ def _put(
     turns: Sequence[SessionTurn],
     fields: Fields,
 ) -> bool:
-    said = "\n".join(redacted(f"{turn.question}\n{turn.answer_md}") for turn in turns)
+    questions, answers = [turn.question for turn in turns], [turn.answer_md for turn in turns]
     for own in sorted(own_sentences(), key=len, reverse=True):  # they would make all chats alike
-        said = said.replace(own, "")
+        answers = [answer.replace(own, "") for answer in answers]
+    said = "\n".join(map(redacted, (*questions, *answers)))
     return chat_summaries.put(
         services.database,
         session_id,
         fields,
-        tags=topics.tags([turn.question for turn in turns]),
+        tags=topics.tags(questions, "\n".join(answers)),
         tokens=sum(estimate_tokens(turn.question) + estimate_tokens(turn.answer_md) for turn in turns),
         ended_ms=turns[-1].created_ms,
         now_ms=services.clock(),

@@ -5,7 +5,7 @@ request        what was asked
 learned        what was found: statements that hold on to a source, with their quotes
 completed      what the person told and decided: their sentences that are no questions
 next_steps     what stayed open: questions without an answer, and what was asked back last
-investigated   apps and tools that were looked at
+investigated   apps that were looked at
 notes          what was answered without a source
 =============  ==========================================================================
 
@@ -57,14 +57,10 @@ def summary_by_rules(turns: Sequence[SessionTurn]) -> Fields:
     """The six fields of a session with at least one question."""
     done = [turn for turn in turns if turn.status == "done" and turn.answer_md not in ("", DELETED_ANSWER)]
     apps = dict.fromkeys(one_line(app, 40) for turn in turns for app in turn.apps)
-    tools = dict.fromkeys(tool for turn in turns for tool in turn.tools)
     unsourced = [text for turn in done for text in _answered(turn, turns, _UNSOURCED)]
     said = {
         "request": [text for turn in turns for text in _asked(turn, turn is turns[0])],
-        "investigated": [
-            *([N_(f"Looked at {', '.join([*apps][:5])}.")] if apps else []),
-            *([N_(f"Used the tools {', '.join([*tools][:5])}.")] if tools else []),
-        ],
+        "investigated": [N_(f"Looked at {', '.join([*apps][:5])}.")] if apps else [],
         "learned": [text for turn in done for text in _answered(turn, turns, SOURCED)],
         "completed": [text for turn in turns for text in _told(turn)],
         "next_steps": [*_unanswered(turns), *(_asked_back(done[-1]) if done else ())],
@@ -82,8 +78,10 @@ def made_again(turns: Sequence[SessionTurn], known: ChatSummary | None) -> Field
 
 
 def with_model(fields: Fields, said: Iterable[str]) -> Fields:
-    """The fields with what a model says below the notes of the rules."""
-    return {**fields, "notes": "\n".join(filter(None, (fields["notes"], *said))) or None}
+    """The fields with what a model says below the notes of the rules, unless these say it."""
+    by_rules = "\n".join(filter(None, fields.values()))
+    new = (line for line in said if line.removeprefix(MODEL_SAYS) not in by_rules)
+    return {**fields, "notes": "\n".join(filter(None, (fields["notes"], *new))) or None}
 
 
 def _joined(found: Iterable[str]) -> str:

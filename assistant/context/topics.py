@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 from assistant.context import relevance, session_summary
 from assistant.context.session_summary import line_of
-from assistant.core.texts import HAN, REDACTED, normalize, redacted
+from assistant.core.texts import HAN, REDACTED, normalize, position, redacted
 from assistant.language import time_phrases
 from assistant.language.questions import asked_words, without_settling
 from assistant.language.small_words import is_small, language_of
@@ -180,8 +180,10 @@ def gather(database: Database, session_ids: Sequence[int], now_ms: int) -> None:
             others = chat_digests.about(database, tag, MAX_SESSIONS) if confidence >= SURE else []
             if len(others) > 1 and not chat_digests.topic(database, tag):
                 questions = [each.request or "" for each in chat_summaries.get(database, others).values()]
-                title = title_of(tag, questions)
-                if title not in {each.title for each in chat_digests.topics(database)}:
+                title, known = title_of(tag, questions), chat_digests.topics(database)
+                told = [{number for line in each.lines for number in line.sessions} for each in known]
+                # Two names of the same chats are one topic: the surer tag comes first.
+                if title not in {each.title for each in known} and {*others} not in told:
                     digest(database, tag, title, confidence, now_ms)
 
 
@@ -218,9 +220,8 @@ def title_of(tag: str, messages: Sequence[str]) -> str:
 # The recent days chat by chat, the time before by week.
 
 DAY_MS = 86_400_000
-RECENT_DAYS = 28
+RECENT_MS = 28 * DAY_MS
 """Chats of four weeks are told of one by one; those before by week."""
-RECENT_MS = RECENT_DAYS * DAY_MS
 MAX_RECENT = 200
 """Chats that the digest of the recent days holds, newest first."""
 MAX_FOLDED = 1_000
@@ -230,7 +231,7 @@ OF_WEEK = 6
 
 
 def roll_up(database: Database, kind: Kind, now_ms: int) -> Digest:
-    """The chats that ended in the last `RECENT_DAYS`, newest first, or those before them by week; made and
+    """The chats that ended in the last `RECENT_MS`, newest first, or those before them by week; made and
     kept where it is missing, and when a chat is not recent any more.
     """
     until_ms = now_ms - RECENT_MS
@@ -267,7 +268,7 @@ def _weeks(summaries: Mapping[int, ChatSummary]) -> tuple[Line, ...]:
 
 def _week(monday: date, chats: Sequence[ChatSummary]) -> str:
     number = "1 chat" if len(chats) == 1 else f"{len(chats)} chats"
-    told = [_told(chat) for chat in chats[:OF_WEEK]]
+    told = dict.fromkeys(map(_told, chats[:OF_WEEK]))
     return f"{monday} to {monday + timedelta(days=6)}, {number}: {' · '.join(told)}"
 
 
@@ -294,14 +295,19 @@ _LATER = Calendar(4_102_444_800_000, ZoneInfo("UTC"))
 """The words of time in a text are the same on any day; on this one all days of a chat have been."""
 
 
-def tags(messages: Sequence[str], most: int = MAX_TAGS) -> dict[str, float]:
+def tags(messages: Sequence[str], answers: str = "") -> dict[str, float]:
     """Tags of a session with how sure each is, 0 to 1: the share of its questions that name it.
 
     A word of one question among many says less than half of what a word of each does. Words that stand side
-    by side in several questions are one tag, and so are those that only ever stand so.
+    by side in several questions are one tag, and so are those that only ever stand so. Where answers say
+    some of them, those that they do not say ("what is wrong with it?") are half as sure.
     """
-    counted = _counted(messages)
-    return {tag: round(0.3 + 0.7 * counted[tag] / len(messages), 3) for tag in _telling(counted)[:most]}
+    counted, said = _counted(messages), normalize(answers)
+    told = _telling(counted)[:MAX_TAGS]
+    sure = {tag: 0.3 + 0.7 * counted[tag] / len(messages) for tag in told}
+    unsaid = {tag for tag in told if position(tag, said) < 0}
+    is_any_said = len(unsaid) < len(told)
+    return {tag: round(sure[tag] / (1 + (is_any_said and tag in unsaid)), 3) for tag in told}
 
 
 def _telling(counted: Mapping[str, int]) -> list[str]:

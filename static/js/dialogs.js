@@ -45,7 +45,8 @@ function light() {
 }
 
 document.addEventListener('click', event => {
-  for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false
+  const isChosen = event.target.closest('.menu button, .menu a')
+  for (const menu of openMenus()) if (isChosen || !menu.contains(event.target)) menu.open = false
 })
 
 document.addEventListener('keydown', event => {

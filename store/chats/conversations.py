@@ -374,7 +374,7 @@ MAX_WORDS = 12
 
 # The chat of an insight is called as that is, and one that was to become an insight is listed once it has an
 # answer: until then it is of no use but to ask again on its page.
-_TITLE = """coalesce(
+TITLE = """coalesce(
     (
         select nullif(i.title, '')
         from insights i
@@ -384,7 +384,7 @@ _TITLE = """coalesce(
     c.title
 )"""
 _CHATS = f"""
-select c.id, {_TITLE}, c.created_ms, c.updated_ms,
+select c.id, {TITLE}, c.created_ms, c.updated_ms,
     (select count(*) from turns t where t.conversation_id = c.id)
 from conversations c
 """
@@ -399,7 +399,7 @@ where (:before_ms is null or (c.updated_ms, c.id) < (:before_ms, :before_id))
     and not exists (
         select 1
         from json_each(:words) word
-        where instr(recollect_casefold({_TITLE}), word.value) = 0 and not exists (
+        where instr(recollect_casefold({TITLE}), word.value) = 0 and not exists (
             select 1
             from turns t
             where t.conversation_id = c.id

@@ -15,6 +15,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from store.chats import conversations
 from store.core import copies, preferences
 from store.core.database import Database, change
 from store.core.records import columns
@@ -176,12 +177,12 @@ left join entities o on o.id = f.object_entity_id
 """
 """SQL: what a fact ``f`` says, and whom it names."""
 
-_SUMMARISED = """
-select distinct c.title
+_SUMMARISED = f"""
+select distinct {conversations.TITLE}
 from chat_summaries m
 join chat_sessions s on s.id = m.session_id
 join conversations c on c.id = s.conversation_id
-order by c.title
+order by 1
 """
 
 

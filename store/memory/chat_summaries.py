@@ -44,7 +44,6 @@ class SessionTurn:
     answer_md: str
     payload: Mapping[str, Any]
     apps: tuple[str, ...]
-    tools: tuple[str, ...]
     created_ms: int
     quotes: Mapping[int, str] = field(default_factory=dict)
     insight: str | None = None
@@ -84,7 +83,7 @@ class Embedded:
 
 
 def summary_input(database: Database, session_id: int) -> list[SessionTurn]:
-    """The questions of a session, in order, with their answers, apps and tools."""
+    """The questions of a session, in order, with their answers and apps."""
     return database.records(SessionTurn, _MATERIAL, (session_id,))
 
 
@@ -248,7 +247,6 @@ _MATERIAL = f"""
 select t.id, t.n, t.status, t.model, t.question, t.answer_md, t.payload,
     (select coalesce(json_group_array(distinct e.app_name), '[]')
         from evidence e where e.turn_id = t.id and e.n is not null and e.app_name is not null),
-    (select coalesce(json_group_array(distinct c.tool), '[]') from tool_calls c where c.turn_id = t.id),
     t.created_ms,
     (select json_group_object(e.n, e.quote)
         from evidence e where e.turn_id = t.id and e.n is not null and e.state = 'found' and e.quote <> ''),

@@ -12,8 +12,9 @@ from typing import Any
 
 import apsw
 
+from store.chats import conversations
 from store.core.database import Database
-from store.core.records import add_new, columns, insert, load
+from store.core.records import add_new, columns, insert
 from store.core.records import put as put_row
 from store.memory import chat_digests, chat_sessions, chat_summaries
 
@@ -66,8 +67,8 @@ def told(database: Database, chat_id: int, n: int) -> Told:
     return Told(tuple(database.rows(_TOLD_CHATS, values)), tuple(database.rows(_TOLD_FACTS, values)), is_off)
 
 
-_TOLD_CHATS = """
-select distinct c.id, c.title
+_TOLD_CHATS = f"""
+select distinct c.id, {conversations.TITLE}
 from turns t
 join chat_sessions s on s.id in (
     select session_id from context_pack_sources where turn_id = t.id
@@ -125,13 +126,6 @@ def by_hash(database: Database, session_id: int, wanted: str) -> StoredPack | No
     return database.first(StoredPack, f"{_SELECT} where {which}", (session_id, wanted))
 
 
-def of_chat(database: Database, chat_id: int) -> list[tuple[int, StoredPack]]:
-    """What the newest 50 questions of a chat were told, by their numbers, the latest first."""
-    sql = f"select {_COLUMNS}, t.n {_OF_TURNS} where t.conversation_id = ? order by t.n desc limit 50"
-    found = database.rows(sql, (chat_id,))
-    return [(row[-1], pack) for row, pack in zip(found, load(StoredPack, found), strict=True)]
-
-
 def sample(
     connection: apsw.Connection,
     turn_id: int,
@@ -180,5 +174,4 @@ def telemetry(database: Database) -> Telemetry:
 
 _SOURCES = "(select json_group_array(o.session_id) from context_pack_sources o where o.turn_id = p.turn_id)"
 _COLUMNS = columns(StoredPack, "p", session_ids=_SOURCES)
-_OF_TURNS = "from context_packs p join turns t on t.id = p.turn_id"
-_SELECT = f"select {_COLUMNS} {_OF_TURNS}"
+_SELECT = f"select {_COLUMNS} from context_packs p join turns t on t.id = p.turn_id"

@@ -8,11 +8,9 @@ from bench.evals import chat_week
 from bench.report import SETS
 
 
-# Eleven are wanted. The sealed week holds ten since chats are told apart by their subject, by which two
-# weeks of other authors gained.
-@pytest.mark.parametrize(("name", "least"), [("open", 11), ("sealed", 10)])
-def test_a_new_chat_is_told_what_was_settled_and_nothing_of_another_subject(name: str, least: int) -> None:
+@pytest.mark.parametrize("name", ["open", "sealed"])
+def test_a_new_chat_is_told_what_was_settled_and_nothing_of_another_subject(name: str) -> None:
     week = chat_week.judge(SETS / name)
     for told in (week.judged, week.later):
-        assert sum(each.holds for each in told) >= least
+        assert sum(each.holds for each in told) >= 11
         assert not sum(bool(each.leaks) for each in told)

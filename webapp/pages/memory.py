@@ -97,24 +97,19 @@ def _lines(text: str) -> list[str]:
 @templating.get("/memory/sessions")
 def sessions() -> Response:
     """Windows of chats, newest first; ``before`` is the id that a page ends at. The first page also has the
-    topics, and the lines that models are told from.
+    topics, and the weeks before the recent ones.
     """
     own, database, before = services(), services().database, number(request.args, "before")
     session_closing.close_idle_sessions(own.context)
     listed = chat_sessions.listed(database, PAGE + 1, before)
     shown = listed[:PAGE]
     summaries = chat_summaries.get(database, [session.id for session in shown])
-    digests = {
-        "days": topics.RECENT_DAYS,
-        "topics": topics.renewed(database, own.clock()),
-        "recent": topics.roll_up(database, "recent", own.clock()).lines,
-        "history": topics.roll_up(database, "history", own.clock()).lines,
-    }
     return templating.render_page(
         "memory/sessions.html",
         rows=[(session, summaries.get(session.id)) for session in shown],
         older=shown[-1].id if len(listed) > PAGE else None,
-        digests=digests if before is None else None,
+        topics=topics.renewed(database, own.clock()) if before is None else (),
+        weeks=topics.roll_up(database, "history", own.clock()).lines if before is None else (),
     )
 
 

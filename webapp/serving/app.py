@@ -132,7 +132,9 @@ def _services(
         chat_models=chat_models,
         embedder=embedder,
         agent=AgentServices(library, settings.tools, registry(settings.tools)),
-        context=ContextServices(database, settings.context, chat_models, embedder.asked, clock),
+        context=ContextServices(
+            database, settings.context, chat_models, embedder.asked, clock, embed_soon=embedder.asked_soon
+        ),
         turns=LiveTurns(),
         clock=clock,
         token=access.load_token(data_dir),

@@ -237,7 +237,7 @@ def words(*sentences: str) -> dict[str, Sequence[str]]:
 def test_what_a_model_says_of_it_stands_marked_below_what_the_rules_say(
     with_model: ContextServices, stub: StubModel, now: Clock, database: Database
 ) -> None:
-    stub.reply(words("What retention was set to, password: hunter2", "Nobody asked the xylophone."))
+    stub.reply(words(LEARNED, "What retention was set to, password: hunter2", "Nobody asked the xylophone."))
     session_id = Past(with_model, now).window(QUESTION, SETTLED, answers=[LEARNED, "Good."])
     by_rules = summary_of(with_model, session_id)
     [by_meaning] = database.column("select vector from chat_summaries")

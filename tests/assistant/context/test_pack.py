@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,11 +13,14 @@ from assistant.context.packs import TRUNCATED, Chat, Pack, SectionName, fill
 from assistant.context.relevance import Said
 from assistant.context.session_closing import ContextServices
 from assistant.core import prompt_blocks
+from assistant.core.query_embedder import LOADING
 from assistant.core.strings import own_sentences
+from store.embeddings.knn import RetrievalQuery
 from store.memory import chat_digests, chat_sessions
 from store.memory.chat_summaries import ChatSummary
 from store.memory.context_packs import StoredPack
 from tests.assistant.context.helpers import Past
+from tests.tables import for_each
 
 TOTAL = 2_950
 NOW_MS = 1_763_640_000_000  # 2025-11-20 12:00 UTC
@@ -211,6 +216,40 @@ def test_what_was_settled_is_told_of_its_subject_and_not_of_whatever_else_was_de
     past.window("The bakery delivers rye bread on Mondays.", answers=["Good."], states=["no_source"])
     text = asked_anew(context, "What had we decided and settled about the bakery?")
     assert "The bakery delivers rye bread on Mondays." in text and "islands" not in text
+
+
+def test_what_was_settled_in_words_of_its_own_is_told_where_it_stands_out(
+    past: Past, context: ContextServices
+) -> None:
+    settled = "Rabies on the 22nd at Dr Osei, and the blood test waits for the diet."
+    past.window("When was the cat last vaccinated?", answers=["In October, by rabies the sheet of Dr Osei."])
+    past.window("Which cat carrier fits the train?", answers=["The blue one of 40 cm fits below a seat."])
+    past.window("What does the cat weigh, and what may a vaccinated cat eat?", answers=["5.8 kg."])
+    past.window(settled, answers=["Good."])
+    assert settled not in asked_anew(context, "When was the cat vaccinated?")
+    question = "What had we settled about when the cat is vaccinated?"
+    assert settled in asked_anew(context, question)
+    past.window("Rabies of the fox: Dr Osei reports it, and the blood goes to the office.", answers=["Good."])
+    assert settled not in asked_anew(context, question), "of two alike nobody knows which it was"
+
+
+@for_each(
+    ("question", "said", "other"),
+    [
+        ("what about the van", "vans like mine", "the vanilla"), ("las aulas", "el aula", "el aumento"),
+        ("насчёт дачи", "крыша на даче", "датчик"),
+        ("vad hade vi om hundvalpen", "vad kostar valpen", "vad hunger är"),
+    ],
+)  # fmt: skip
+def test_a_word_is_met_in_its_other_forms(question: str, said: str, other: str) -> None:
+    forms = set[str]().union(*relevance.forms_of(question).values())
+    assert forms & relevance.terms(said).keys() and not forms & relevance.terms(other).keys()
+
+
+def test_words_tell_while_the_model_of_meanings_is_loaded(past: Past, context: ContextServices) -> None:
+    past.window("Which tiles suit the bathroom?", "Sage green for the bathroom then, Derek lays them.")
+    loading = replace(context, embed_soon=lambda text: RetrievalQuery(text, problem=LOADING))
+    assert "Derek lays them" in asked_anew(loading, "What had we settled about the bathroom?")
 
 
 def test_an_answer_without_a_source_is_told_as_one(past: Past, context: ContextServices) -> None:

@@ -16,7 +16,7 @@ from tests.factories import NOON_MS, store_frame
 QUESTION = "What did I set retention to?"
 LEARNED = "You set retention to 14 days."
 CLAIM = {"text": LEARNED, "citations": [1], "state": "found"}
-TURN = SessionTurn(1, 1, "done", "stub", QUESTION, LEARNED, {"claims": [CLAIM]}, (), (), 0)
+TURN = SessionTurn(1, 1, "done", "stub", QUESTION, LEARNED, {"claims": [CLAIM]}, (), 0)
 
 
 def test_each_field_has_its_sentences(past: Past, context: ContextServices, data_dir: DataDir) -> None:

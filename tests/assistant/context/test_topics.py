@@ -101,6 +101,19 @@ def test_chats_about_one_thing_make_a_topic_of_several_words(past: Past, context
     assert "On Thursday at half six." in topic.lines[0].text
 
 
+def test_a_topic_is_what_answers_speak_of_too_and_no_second_name_of_the_same_chats(
+    past: Past, context: ContextServices
+) -> None:
+    past.window("What is wrong with buoy 7?", answers=["Buoy 7 is ahead by 429 ms."])
+    past.window("What went wrong with buoy 9?", answers=["The mast of buoy 9 broke."])
+    assert [topic.title for topic in chat_digests.topics(context.database)] == ["Buoy"]
+    past.window("What is wrong with the printer?", answers=["The printer is out of paper."])
+    assert [topic.title for topic in chat_digests.topics(context.database)] == ["Buoy"]
+    past.window("Who oils the crane winch?", answers=["Ole oils the crane, and the winch."])
+    past.window("Does the winch of the crane hold?", answers=["The winch holds 2 t, the crane 3 t."])
+    assert len(chat_digests.topics(context.database)) == 2
+
+
 def test_the_person_chooses_or_dismisses(past: Past, context: ContextServices, now: Clock) -> None:
     session_id = past.window(*RETENTION, closed=False)
     session = chat_sessions.get(context.database, session_id)

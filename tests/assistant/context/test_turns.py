@@ -22,7 +22,7 @@ from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import answer
 from engines.embeddings.protocol import EmbeddingError
 from store.chats import conversations
-from store.chats.records import StoredEvidence
+from store.chats.records import Anchor, StoredEvidence
 from store.core import preferences
 from store.core.database import Database, rows
 from store.core.paths import DataDir
@@ -30,7 +30,7 @@ from store.deletion import deletion
 from store.egress import egress_log
 from store.embeddings.knn import RetrievalQuery
 from store.frames.media import Media
-from store.memory import chat_digests, chat_sessions, context_packs
+from store.memory import chat_digests, chat_sessions, context_packs, insights
 from store.sources import entities
 from store.sources.entities import Provenance
 from tests.assistant.agents import agent_deps
@@ -128,6 +128,19 @@ def test_what_the_person_said_of_whom_a_question_names_is_told(window: Window) -
         entities.delete_entity(connection, ana)
     forgotten = context_packs.of_turn(database, answered.chat_id, answered.turn_id)
     assert forgotten and forgotten.text == kept.text and "Ulm" not in str(forgotten.record)
+
+
+def test_the_chat_of_an_insight_is_told_of_by_its_title(window: Window, past: Past) -> None:
+    database = window.deps.database
+    session = chat_sessions.get(database, past.window("What was I doing, retention?", answers=[LEARNED]))
+    assert session is not None and session.chat_id is not None
+    [turn] = conversations.turns(database, session.chat_id)
+    moment = Anchor("moment", NOW_MS, NOW_MS + 1_000, None)
+    insights.put(database, turn.id, moment, "Retention, at last", [], NOW_MS)
+    answered = window.ask(QUESTIONS[0])
+    told = dict(context_packs.told(database, answered.chat_id, answered.turn_id).chats)
+    assert told[session.chat_id] == "Retention, at last"
+    assert "Retention, at last" in chat_digests.by_name(database)["Chats"]
 
 
 def test_the_pack_is_system_message_one_before_the_conversation(window: Window) -> None:

@@ -172,6 +172,7 @@ def test_how_things_are_now_or_were_in_the_end_is_asked(question: str, is_latest
     ("question", "about"),
     [
         ("What had we settled about the bees?", "what had we about the bees?"),
+        ("Where did we end up with the stall?", "where did we with the stall?"),
         ("Was hatten wir zum Hochzeitsessen beschlossen?", "was hatten wir zum hochzeitsessen ?"),
         ("O que decidimos a respeito do site da padaria?", "o que a respeito do site da padaria?"),
         ("Что мы решили насчёт забора?", "что мы насчёт забора?"),

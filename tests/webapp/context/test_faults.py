@@ -88,7 +88,7 @@ def at_embedding(context: ContextServices, fault: Fault) -> ContextServices:
         fault.begin()
         return context.embed(text)
 
-    return replace(context, embed=embed)
+    return replace(context, embed=embed, embed_soon=embed)
 
 
 def after_embedding(context: ContextServices, fault: Fault, calls: int) -> ContextServices:
@@ -105,7 +105,7 @@ def after_embedding(context: ContextServices, fault: Fault, calls: int) -> Conte
             fault.begin()
         return context.clock()
 
-    return replace(context, embed=embed, clock=clock)
+    return replace(context, embed=embed, embed_soon=embed, clock=clock)
 
 
 def long_windows(past: Past, count: int, **more: Any) -> list[int]:

@@ -185,17 +185,18 @@ def test_the_chip_is_corrected_and_dismissed_without_scripts(
     assert browser.post("/chat/999/topic", data={**form, "title": "x"}).status_code == 404
 
 
-def test_the_memory_page_of_a_chat_shows_what_was_told_and_switches_it_off(
+def test_a_question_shows_what_it_was_told_and_the_memory_page_of_its_chat_switches_it_off(
     app: Flask, browser: Actor, earlier: int, stub: StubModel
 ) -> None:
     chat_id = ask_page(app, browser, "Is the retention final?")
-    shown = browser.get(f"/chat/{chat_id}/memory").text
-    assert "Question 1: 1 line" in shown and LEARNED in shown and "made for this question" in shown.lower()
+    shown = browser.get(f"/chat/{chat_id}/turns/1/context").text
+    assert LEARNED in shown and "made for this question" in shown.lower()
     assert f'href="/memory/sessions/{earlier}"' in shown
     form = {"csrf_token": csrf_of(app, browser)}
     browser.post(f"/chat/{chat_id}/memory", data={**form, "told": "off"})
     ask_page(app, browser, "And now?", chat_id)
-    assert "Switched off for this chat" in browser.get(f"/chat/{chat_id}/memory").text
+    assert "Switched off for this chat" in browser.get(f"/chat/{chat_id}/turns/2/context").text
+    assert "given nothing from earlier chats" in browser.get(f"/chat/{chat_id}/memory").text
     assert LEARNED not in str(stub.requests[-1]["messages"][1])
     assert browser.get("/chat/999/memory").status_code == 404
 

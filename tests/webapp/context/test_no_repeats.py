@@ -55,9 +55,9 @@ def test_a_transcript_carries_no_earlier_pack(
         assert [str(request["messages"]).count(LEARNED) for request in stub.requests] == [1] * len(QUESTIONS)
         # The history goes along, and its first questions with it.
         assert QUESTIONS[0] in str(stub.requests[-1]["messages"])
-        packs = [pack for _, pack in context_packs.of_chat(database, chat_id)]
-        lines = [[part["text"] for part in pack.record["parts"]] for pack in packs]
-        assert len(packs) == len(QUESTIONS) and all(each == lines[0] for each in lines)
+        packs = [context_packs.of_turn(database, chat_id, n) for n in range(1, len(QUESTIONS) + 1)]
+        lines = [[part["text"] for part in pack.record["parts"]] for pack in packs if pack]
+        assert len(lines) == len(QUESTIONS) and all(each == lines[0] for each in lines)
 
 
 def test_evidence_mode_is_told_none(database: Database, now: Clock, tmp_path: Any) -> None:

@@ -192,7 +192,7 @@ def test_the_lines_of_a_topic_and_of_old_months_lead_to_their_sessions(
     fresh = past.window("the retention of frames", answers=["Kept for 14 days."])
     number = topic(own, "retention", now)
     shown = browser.get("/memory/sessions").text
-    by_week, of_topic = shown.split("Before that, by week")[1].split(f'id="topic-{number}"')
+    by_week, of_topic = shown.split("Older than four weeks, by week")[1].split(f'id="topic-{number}"')
     assert f'href="/memory/sessions/{fresh}"' in of_topic.split("</details>")[0]
     for each in old:
         assert f'href="/memory/sessions/{each}"' in by_week

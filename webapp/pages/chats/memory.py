@@ -8,14 +8,12 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.context import background, topics
-from assistant.context.background import PreparedContext
 from assistant.context.session_closing import FAULTS, off_by_settings
 from assistant.context.topics import Topic
 from store.core.errors import existing
 from store.core.translation import N_
 from store.core.translation import gettext as _
 from store.memory import chat_sessions, context_packs
-from store.memory.context_packs import StoredPack
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.services import Services, chat_or_404, services, turn_or_404
@@ -32,7 +30,7 @@ def topic_of(own: Services, chat_id: int) -> Topic | None:
 
 @templating.get("/chat/<id:chat_id>/memory")
 def show(chat_id: int) -> Response:
-    """The topic, the switch, and for each question what was told, why, and what was left out."""
+    """The topic, and the switch."""
     own, chat = services(), chat_or_404(chat_id)
     session = chat_sessions.latest_of_chat(own.database, chat_id)
     return templating.render_page(
@@ -42,7 +40,6 @@ def show(chat_id: int) -> Response:
         is_dismissed=session is not None and topics.is_dismissed(session.metadata),
         is_off=chat_sessions.is_without_context(own.database, chat_id),
         off=_off_everywhere(own),
-        packs=[(n, _told(pack)) for n, pack in context_packs.of_chat(own.database, chat_id)],  # latest first
     )
 
 
@@ -50,23 +47,19 @@ def show(chat_id: int) -> Response:
 def context(chat_id: int, n: int) -> Response:
     """What one question was told of earlier chats: a page, or what its drawer in the chat holds."""
     database, turn = services().database, turn_or_404(chat_id, n)
+    pack, told = context_packs.of_turn(database, chat_id, n), None
+    if pack:  # it was asked in a window
+        # Kept in English: a program reads it, too.
+        reason = _(pack.record.get("reason", N_("its source was deleted")))
+        told = replace(background.told_again(database, pack), reason=formatting.sentence(reason))
     return templating.render(
         "chat/context.html",
         "chat/_context.html",
-        told=_told(context_packs.of_turn(database, chat_id, n)),
+        told=told,
         chat_id=chat_id,
         n=n,
         question=turn.question,
     )
-
-
-def _told(pack: StoredPack | None) -> PreparedContext | None:
-    """What a question was told; None where it was asked in no window."""
-    if pack is None:
-        return None
-    # Kept in English: a program reads it, too.
-    reason = _(pack.record.get("reason", N_("its source was deleted")))
-    return replace(background.told_again(services().database, pack), reason=formatting.sentence(reason))
 
 
 @templating.post("/chat/<id:chat_id>/topic")
