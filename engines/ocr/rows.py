@@ -400,8 +400,11 @@ def _joined_beside(rows: list[Box], ink: Ink, walls: Ink) -> list[Box]:
 
 
 def _are_beside(left: Box, right: Box, ink: Ink, walls: Ink) -> bool:
+    top, bottom = left.y, left.y + left.h  # of most pairs one ends above the other: properties and calls cost
+    if right.y >= bottom or top >= right.y + right.h:
+        return False
     high, low = max(left.h, right.h), min(left.h, right.h)
-    top, bottom = max(left.y, right.y), min(left.bottom, right.bottom)
+    top, bottom = max(top, right.y), min(bottom, right.bottom)
     if high > min(PICTURE, ALIKE * low) or 2 * (bottom - top) <= low:
         return False
     gap = right.x - left.right
