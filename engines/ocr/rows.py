@@ -354,10 +354,11 @@ def _joined_stacked(parts: list[Box], usual: float) -> list[Box]:
     done: list[Box] = []
     near: list[Box] = []
     for part in parts:
-        done += [row for row in near if part.y - row.bottom > _TALLER * usual]
-        near = [row for row in near if part.y - row.bottom <= _TALLER * usual]
+        if far := [row for row in near if part.y - row.y - row.h > _TALLER * usual]:
+            done += far
+            near = [row for row in near if part.y - row.bottom <= _TALLER * usual]
         for number, row in enumerate(near):
-            if row.x < part.right and part.x < row.right and _are_one(row, part, usual):
+            if row.x < part.x + part.w and part.x < row.x + row.w and _are_one(row, part, usual):
                 near[number] = around([row, part])
                 break
         else:
