@@ -7,7 +7,8 @@ wherever it stands now.
 Sparse text (psm 11) is left for pictures, in which text may stand anywhere.
 
 Each other script is read in a pass of its own (`scripts`): the Latin pass alone reads Chinese as nonsense of
-very low confidence, which tells exactly which rows to read again. Square characters are read as a raw line
+very low confidence, which tells exactly which rows to read again. Most rows of Han are known by their strokes
+and need no Latin pass: a fifth less CPU for pages of Chinese. Square characters are read as a raw line
 (psm 13): Tesseract's search for their base line cuts some. Latin is not: of 4,086 words of foreign pages
 96.6 % are read right as a line and 95.6 % as a raw one, in 11 % less time. Four fifths of the time are the
 network's, by the width of the line at the height of 36 pixels that it has there: a smaller scale saves but
@@ -52,6 +53,7 @@ _ALONE, _SURE_ALONE = 2, 0.65  # heights of a row of one or two letters; of 515 
 _BULLET, _FILLED = 0.5, 0.6  # heights of a row, and the part of its box that is ink (a disc: 0.79)
 _DESCENDERS = frozenset("gjpqyQJ")  # and what reaches below the line in some fonts
 _PROBE = 4  # heights of a row that tell its script
+_MANY, _DENSE = 4, 0.12  # strokes above each other, and columns with so many: in rows of Latin 0.09
 _NONSENSE = 0.5  # confidence of a row of another script
 _BORDER, _RAW_BORDER = 4, 2  # pixels of white that Tesseract wants around a line
 _SQUARE = ("Hani", "Kore")  # scripts whose characters all fill the row
@@ -101,7 +103,12 @@ def _read_rows(
     first, *rest = passes(languages)
     marks = [check_boxes.leading(ink > INK) for ink in inks]
     inks = [ink[:, mark.rest_at :] if mark else ink for ink, mark in zip(inks, marks, strict=True)]
-    found = _recognised(inks, first, recognise)
+    found = _dense_read(inks, rest, recognise)
+    others = [number for number, words in enumerate(found) if not words]
+    for number, words in zip(
+        others, _recognised([inks[number] for number in others], first, recognise), strict=True
+    ):
+        found[number] = words
     for language in rest:
         unsure = _unsure_rows(inks, found, language, recognise, known)
         again = _recognised([inks[number] for number in unsure], language, recognise)
@@ -114,6 +121,29 @@ def _read_rows(
         # In a picture the blanks of a line are filled by other lines.
         joined = tightened if len(ink) > PICTURE else syllables_joined(tightened, is_ink)
         yield mark.before(joined) if mark else joined
+
+
+def _dense_read(inks: Sequence[Grey], rest: Sequence[str], recognise: Recognise) -> list[list[OcrWord]]:
+    """Words of the rows that are of Han by their pixels, where its model is sure of them: no other need read
+    those first. None of the other rows, nor where another script is read that is as dense, as Hangul.
+    """
+    found: list[list[OcrWord]] = [[] for _ in inks]
+    if [script_of(language.split("+")[0]) for language in rest] != ["Hani"]:
+        return found
+    dense = [number for number, ink in enumerate(inks) if _is_dense(ink)]
+    read = _recognised([inks[number] for number in dense], rest[0], recognise)
+    for number, words in zip(dense, read, strict=True):
+        if confidence(words) >= UNSURE and shows_other_script(words):
+            found[number] = words
+    return found
+
+
+def _is_dense(ink: Grey) -> bool:
+    """Whether characters have more strokes above each other than letters, over two heights or more."""
+    is_ink = ink > INK
+    strokes = np.count_nonzero(is_ink[1:] & ~is_ink[:-1], axis=0)
+    width = max(2 * len(ink), int(is_ink.any(0).sum()))
+    return len(ink) <= PICTURE and bool(np.count_nonzero(strokes >= _MANY) >= _DENSE * width)
 
 
 def _unsure_rows(

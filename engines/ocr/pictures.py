@@ -33,10 +33,10 @@ def pictures(solid: Ink) -> Iterator[tuple[Box, bool]]:
     blanks = np.flatnonzero(np.diff(columns) > LEAST_PADDING)
     lefts = [int(at) for at in (*columns[:1], *columns[blanks + 1])]
     rights = [int(at) + 1 for at in (*columns[blanks], *columns[-1:])]
-    first = 0
+    first, widest = 0, ALIKE * min(len(solid), _LARGEST)
     while first < len(lefts):
         # Its outline has a blank inside, so it may be several stretches of columns: the widest counts.
-        ends = (n for n in range(first, len(rights)) if rights[n] - lefts[first] <= ALIKE * len(solid))
+        ends = (n for n in range(first, len(rights)) if rights[n] - lefts[first] <= widest)
         found = ((inked(solid, whole, lefts[first], rights[n]), n) for n in reversed(list(ends)))
         for box, last in found:
             beside = list(_beside(solid, box))

@@ -26,6 +26,7 @@ _SURROUNDINGS = 8  # pixels of a row's own edges that tell what is background th
 _STROKE = 1.5  # heights of a row: strokes across are shorter, also of 一
 _RULE = 60  # pixels of a line across; strokes of letters are shorter
 _BLANK = 20  # of 255, between the lightest and the darkest pixel of a column or a row without ink
+_THIN = 3  # pixels of a line's width
 _APART = 0.25  # heights of a row: a blank between words
 _LOWER = 0.1  # heights of a row, by which letters as high as others are lower
 _REACH, _STEP = 4, 16  # heights of a row, which counts as full steps of pixels: few letters make it higher
@@ -60,6 +61,23 @@ class Row:
         if self.shown is not None:
             ink[~self.shown] = 0
         return ink
+
+    def without_lines(self) -> Row:
+        """Without thin upright lines through all of it, margins included: a caret, the side of a window. What
+        the row itself has for ink ends before its margins.
+        """
+        sides = (np.abs(np.diff(self.grey.astype(np.int16), axis=1)) >= _BLANK).all(0)
+        if self.shown is not None:
+            sides &= (self.shown[:, 1:] & self.shown[:, :-1]).all(0)
+        at = np.flatnonzero(sides)
+        lines = [line for line in np.split(at, np.flatnonzero(np.diff(at) > _THIN) + 1) if len(line) > 1]
+        if not lines or self.is_picture:
+            return self
+        grey = self.grey.copy()
+        for line in lines:
+            left, right = int(line[0]), int(line[-1]) + 1
+            grey[:, left + 1 : right] = min(grey[:, left], grey[:, right], key=np.ptp)[:, None]
+        return Row(self.box, grey, self.shown)
 
     @property
     def _reach(self) -> int:

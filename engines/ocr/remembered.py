@@ -40,7 +40,10 @@ class Remembered:
         """Words of each row. The pieces of them that are not known `read` reads, in one go."""
         keys = [row.key for row in rows]
         unknown = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._rows}
-        pieces = {key: [(piece.key, piece) for piece in row.pieces()] for key, row in unknown.items()}
+        pieces = {
+            key: [(piece.key, piece) for piece in row.without_lines().pieces()]
+            for key, row in unknown.items()
+        }
         new = {key: piece for of_row in pieces.values() for key, piece in of_row if key not in self._rows}
         self._rows |= {key: [] for key, piece in new.items() if not has_strokes(piece.grey, piece.shown)}
         new = {key: piece for key, piece in new.items() if key not in self._rows}

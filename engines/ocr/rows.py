@@ -354,10 +354,11 @@ def _joined_stacked(parts: list[Box], usual: float) -> list[Box]:
     done: list[Box] = []
     near: list[Box] = []
     for part in parts:
-        done += [row for row in near if part.y - row.bottom > _TALLER * usual]
-        near = [row for row in near if part.y - row.bottom <= _TALLER * usual]
+        if far := [row for row in near if part.y - row.y - row.h > _TALLER * usual]:
+            done += far
+            near = [row for row in near if part.y - row.bottom <= _TALLER * usual]
         for number, row in enumerate(near):
-            if row.x < part.right and part.x < row.right and _are_one(row, part, usual):
+            if row.x < part.x + part.w and part.x < row.x + row.w and _are_one(row, part, usual):
                 near[number] = around([row, part])
                 break
         else:
@@ -400,8 +401,11 @@ def _joined_beside(rows: list[Box], ink: Ink, walls: Ink) -> list[Box]:
 
 
 def _are_beside(left: Box, right: Box, ink: Ink, walls: Ink) -> bool:
+    top, bottom = left.y, left.y + left.h  # of most pairs one ends above the other: properties and calls cost
+    if right.y >= bottom or top >= right.y + right.h:
+        return False
     high, low = max(left.h, right.h), min(left.h, right.h)
-    top, bottom = max(left.y, right.y), min(left.bottom, right.bottom)
+    top, bottom = max(top, right.y), min(bottom, right.bottom)
     if high > min(PICTURE, ALIKE * low) or 2 * (bottom - top) <= low:
         return False
     gap = right.x - left.right

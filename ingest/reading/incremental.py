@@ -68,6 +68,7 @@ class IncrementalReader:
         self._is_refused = False  # what was told since it was last asked for
         self.left_unread = False  # a part of the last picture, because it moved
         self._known: OrderedDict[bytes, tuple[Box, list[OcrLine]]] = OrderedDict()  # the most recent last
+        self._held = 0  # words in it
         self._screens: dict[str, _Screen] = {}
 
     def read(
@@ -127,6 +128,7 @@ class IncrementalReader:
         self.since_whole = 0
         if differing:
             self._known.clear()
+            self._held = 0
 
     def _told(
         self,
@@ -161,15 +163,17 @@ class IncrementalReader:
         if len(unknown) <= _FEW:
             read = {key: self._read([block], image, shown) for key, block in unknown.items()}
         else:
-            read = _by_block(unknown, self._read(list(unknown.values()), image, shown))
+            read = _by_block(unknown, self._read(list(unknown.values()), image, shown), shown.shape)
         for key, block in unknown.items():
             self._known[key] = block.box, read[key]
+            self._held += _size(read[key])
         lines = []
         for block, key in blocks:
             self._known.move_to_end(key)
             before, found = self._known[key]
             lines += _moved(found, block.box.x - before.x, block.box.y - before.y)
-        self._forget()
+        while self._held > _MEMORY_WORDS:
+            self._held -= _size(self._known.popitem(last=False)[1][1])
         return lines
 
     def _read(self, blocks: Sequence[Block], image: Image.Image, shown: Mask) -> list[OcrLine]:
@@ -183,11 +187,6 @@ class IncrementalReader:
         part = _grown(Box(left, top, right - left, bottom - top), _CONTEXT, image.size)
         cut = image.crop((part.x, part.y, part.right, part.bottom))
         return _moved(self._engine.read(cut, _mask(seen[_slices(part)])), part.x, part.y)
-
-    def _forget(self) -> None:
-        held = sum(_size(lines) for _, lines in self._known.values())
-        while held > _MEMORY_WORDS:
-            held -= _size(self._known.popitem(last=False)[1][1])
 
 
 def _pixels(image: Image.Image) -> Pixels:
@@ -249,20 +248,23 @@ def _key(block: Block, pixels: Pixels, walls: Mask, shown: Mask) -> bytes:
     return digest.digest()
 
 
-def _by_block(blocks: dict[bytes, Block], lines: Iterable[OcrLine]) -> dict[bytes, list[OcrLine]]:
+def _by_block(
+    blocks: dict[bytes, Block], lines: Iterable[OcrLine], shape: tuple[int, ...]
+) -> dict[bytes, list[OcrLine]]:
     """Each line in the block of whose tiles it covers most."""
-    found: dict[bytes, list[OcrLine]] = {key: [] for key in blocks}
-    tiles = {key: (block.box, tiles_of(block.ink)) for key, block in blocks.items()}
+    keys = list(blocks)
+    found: dict[bytes, list[OcrLine]] = {key: [] for key in keys}
+    owners = np.zeros((-(-shape[0] // TILE_H), -(-shape[1] // TILE_W)), np.int32)  # no tile is of two
+    for number, block in enumerate(blocks.values(), 1):
+        inked = tiles_of(block.ink)
+        down, across = block.box.y // TILE_H, block.box.x // TILE_W
+        owners[down : down + inked.shape[0], across : across + inked.shape[1]][inked] = number
     for line in lines:
-        found[max(tiles, key=lambda key: _covered(line.box, *tiles[key]))].append(line)
+        box = line.box
+        rows = slice(box.y // TILE_H, -(-box.bottom // TILE_H))
+        covered = np.bincount(owners[rows, box.x // TILE_W : -(-box.right // TILE_W)].ravel())
+        found[keys[int(covered[1:].argmax()) if len(covered) > 1 else 0]].append(line)
     return found
-
-
-def _covered(line: Box, place: Box, tiles: Mask) -> int:
-    box = line.moved(-place.x, -place.y)
-    rows = slice(max(0, box.y // TILE_H), max(0, -(-box.bottom // TILE_H)))
-    columns = slice(max(0, box.x // TILE_W), max(0, -(-box.right // TILE_W)))
-    return int(np.count_nonzero(tiles[rows, columns]))
 
 
 def _moved(lines: Iterable[OcrLine], dx: int, dy: int) -> list[OcrLine]:

@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw
 from engines.ocr.page import read_page
 from engines.ocr.protocol import Box, OcrWord
 from engines.ocr.remembered import Remembered
+from tests.engines.ocr.test_han import row
 from tests.tables import for_each
 
 
@@ -87,3 +88,22 @@ def test_a_bar_that_ends_on_the_line_is_a_letter(bottom: int, text: str) -> None
 
     [line] = read_page(Image.fromarray(grey), None, ["eng"], recognise, Remembered())
     assert line.text == text
+
+
+@for_each(
+    ("text", "confidence", "by"),
+    [
+        ("三个样品是温的，一个已经裂开", 0.95, {"chi_sim"}),
+        ("三个样品是温的，一个已经裂开", 0.6, {"chi_sim", "eng"}),
+        ("Three of the eggs are green", 0.95, {"eng"}),
+    ],
+)
+def test_a_row_of_han_is_known_by_its_strokes(text: str, confidence: float, by: set[str]) -> None:
+    asked = set()
+
+    def recognise(pages: Sequence[Image.Image], language: str, _: int) -> list[list[OcrWord]]:
+        asked.update([language] if pages else [])
+        return [[OcrWord(text, Box(0, 0, *page.size), confidence)] for page in pages]
+
+    [line] = read_page(row(text, size=16), None, ["eng", "chi_sim"], recognise, Remembered())
+    assert (line.text, asked) == (text, by)

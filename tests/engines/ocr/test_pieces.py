@@ -120,3 +120,15 @@ def test_the_pieces_of_a_row_are_joined_as_their_script_runs(letter: str, first:
     longer = row([*words(90), [9, 9, 7]])
     known.read([longer], read)
     assert len(shown) == len(pieces) + 1
+
+
+def test_a_line_through_a_row_and_its_margins_is_no_letter() -> None:
+    line = row(words(20))
+    blank = np.flatnonzero((line.grey == 255).all(0))
+    inside = [x for x in blank if {x - 1, x + 1} <= set(blank)]
+    for x in (inside[3], inside[-1]):
+        grey = line.grey.copy()
+        grey[:, x] = 0
+        assert Row(line.box, grey, None).without_lines().key == line.key
+        grey[0, x] = 255  # a sign that ends before the margin
+        assert Row(line.box, grey, None).without_lines().key != line.key
