@@ -486,6 +486,24 @@ def test_a_question_without_a_time_is_about_everything(visitor: Visit) -> None:
     expect(page.locator(".scope > summary").first).to_contain_text("everything")
 
 
+def test_a_menu_closes_when_it_is_left_and_when_its_note_is_sent(visitor: Visit, answered: Site) -> None:
+    page = visitor.go(answered.answer)
+    menu = page.locator("#composer .more")
+    menu.locator("summary").click()
+    page.locator("#message").focus()
+    expect(menu).not_to_have_attribute("open", "")
+    page.fill("#message", "And in Slack?")
+    menu.locator("summary").click()
+    page.fill("[name=style_note]", "in one line")
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn .went").nth(1)).to_be_visible()
+    expect(menu).not_to_have_attribute("open", "")
+    visitor.go("/days/2026-11-20").locator(".more > summary").click()
+    page.get_by_text("Export as Markdown").click()
+    expect(page.locator("main .more[open]")).to_have_count(0)
+    expect(page.locator("main .more > summary")).to_be_focused()
+
+
 # -- without scripts ---------------------------------------------------------------------------
 
 
