@@ -22,9 +22,9 @@ export function listen() {
     }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step && event.target.closest('#q, [data-result]') && walk('[data-hit]', step)) return event.preventDefault()
-    if (leaving === null ? !isForPage(event) : event.ctrlKey || event.metaKey || event.altKey) return
-    if (leaving !== null) leaving += [...event.key].length === 1 ? event.key : ''
-    else if (!press(event.key)) return
+    const words = leaving
+    if (words === null ? !isForPage(event) || !press(event.key) : event.ctrlKey || event.metaKey || event.altKey) return
+    if (words !== null) leaving = event.key === 'Escape' ? null : words + ([...event.key].length === 1 ? event.key : '')
     event.preventDefault()
   })
 }

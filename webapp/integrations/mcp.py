@@ -128,20 +128,12 @@ def picture(call: ReadCall, frame_id: FrameId) -> bytes:
 
 def what_i_did(when: Annotated[str, Field(description="A day or an hour, in any words.")]) -> str:
     """What I did then, with the frames that show it."""
-    return (
-        f"What did I do {when}? Take the times from activity_summary, what it was about from "
-        "search_observations, and the frames that show it from search_frames. Name the frame behind each "
-        "sentence, and say which times are missing from the recording."
-    )
+    return f"What did I do {when}? Name the frame behind each sentence, and the times that were not recorded."
 
 
 def where_i_saw(what: Annotated[str, Field(description="Words or a description.")]) -> str:
     """Where something was on my screen."""
-    return (
-        f"Where and when did I see {what}? Search with search_frames, first for these words, then for others "
-        "that mean the same, and look closer with get_frame_context. Quote the line and name the frame and its "
-        "time. If nothing shows it, say so and name the nearest."
-    )
+    return f"Where and when did I see {what}? Quote the line with its frame and time, or name the nearest."
 
 
 RESOURCES: Mapping[str, tuple[Callable[..., Any], str]] = {

@@ -70,8 +70,8 @@ class Tag:
 
 
 def parts(turn: TurnResult, links: Links, numbers: Iterable[int] = ()) -> tuple[AnswerPart, ...]:
-    """The answer; behind the sentence that one of `numbers` is the source of the HTML is cut for its quote, or
-    behind those that go on citing the same ones on its line: a list of quotes of one frame is not torn apart.
+    """The answer; behind the sentence that each of `numbers` proves the HTML is cut for its quote, or behind
+    those that go on citing the same ones on its line: a list of quotes of one frame is not torn apart.
 
     Sources of no sentence stand at the end.
     """
