@@ -79,9 +79,9 @@ addEventListener('pageshow', () => { leaving = null })
 
 function arrive() {
   const field = document.querySelector('#q')
-  const typed = field && sessionStorage.getItem(TYPED)
-  if (!typed) return
+  const typed = sessionStorage.getItem(TYPED)
   sessionStorage.removeItem(TYPED)
+  if (!field || !typed) return
   field.value = typed + field.value
   field.dispatchEvent(new Event('input', { bubbles: true }))
 }
