@@ -122,7 +122,7 @@ def _headline(answer_md: str) -> str:
 
 def _says_nothing(head: str) -> bool:
     """Whether an answer begins by saying that nothing was found, or that nothing was recorded."""
-    names = ("nothing_found", "nothing_together", "no_captures")
+    names = ("nothing_found", "one_nothing_found", "nothing_together", "no_captures")
     said = (re.split(r"\{\w+\}", _form(one)) for name in names for one in sentences("turn")[name])
     return any(re.match(".*?".join(map(re.escape, parts)), head) for parts in said)
 

@@ -11,9 +11,12 @@ from dataclasses import fields
 from pathlib import Path
 
 import click
+import pytest
+from click.testing import CliRunner
 
 from ingest.__main__ import ingest
 from store.core.settings import Settings
+from tests.end_to_end import demo_home
 from tests.tables import for_each
 from webapp.cli import COMMANDS, recollect
 
@@ -106,6 +109,21 @@ def test_every_command_that_a_document_names_takes_what_is_given(document: str) 
                 break
     named = set(re.findall(r"`recollect (\w[\w-]*)[^`]*`", text)) - {"COMMAND"}
     assert named <= set(COMMANDS)
+
+
+def test_the_commands_of_the_readme_are_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they stand there, one after the other, on the day that they name."""
+    demo_home.fill(tmp_path / "home", days=1).close_thread()
+    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "home"))
+    done = []
+    for line in re.findall(r"^recollect ([a-z].*)$", README, flags=re.M):
+        words = shlex.split(line, comments=True)
+        if words[0] not in ("up", "demo"):  # which have tests of their own, with a browser
+            result = CliRunner().invoke(recollect, words, input="y\n")
+            assert result.exit_code == 0, (line, result.output)
+            done.append(words[0])
+    assert done == ["ask", "search", "pause", "delete"]
+    assert "deleted" in result.output
 
 
 def test_the_two_commands_of_the_readme_are_targets() -> None:

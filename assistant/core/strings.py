@@ -31,8 +31,10 @@ def sentences(section: Section) -> Mapping[str, Sequence[Any]]:
 
 
 def text(name: str, language: Language, section: Section = "turn", /, **values: object) -> str:
-    """The sentence of that name."""
-    sentence: str = sentences(section)[name][language == "zh"]
+    """The sentence of that name; its singular ``one_NAME``, where there is one, if `count` is 1."""
+    known = sentences(section)
+    found = known.get(f"one_{name}") if values.get("count") == 1 else None
+    sentence: str = (found or known[name])[language == "zh"]
     return sentence.format(**values)
 
 

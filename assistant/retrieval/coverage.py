@@ -70,15 +70,13 @@ def way(result: TurnResult, language: Language) -> str:
     parts = [text("searched", language, "way", what=what)] if what else []
     for name, count in (("frames", went.frames_read), ("tools", went.tools)):
         if count:
-            parts.append(text(name if count > 1 else f"one_{name}", language, "way", count=count))
+            parts.append(text(name, language, "way", count=count))
     return " · ".join([*parts, text("seconds", language, "way", seconds=went.duration_ms / 1000)])
 
 
 def told(language: Language, **counts: int) -> str:
     """``told of 2 earlier chats, 1 fact``, of `chats` and `facts`; '' for nothing."""
-    named = [
-        text(name if n > 1 else f"one_{name}", language, "way", count=n) for name, n in counts.items() if n
-    ]
+    named = [text(name, language, "way", count=n) for name, n in counts.items() if n]
     what = (", " if language == "en" else "、").join(named)
     return text("told", language, "way", what=what) if what else ""
 

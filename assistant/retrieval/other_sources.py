@@ -68,11 +68,7 @@ def look(database: Database, kinds: Collection[str], asked: Asked) -> list[Looke
 
 def counted(looked: Iterable[Looked], language: Language) -> str:
     """``60 messages, 40 events``"""
-    names = [
-        text(f"{'one_' if each.total == 1 else ''}{each.kind}", language, "looked", count=each.total)
-        for each in looked
-        if each.total
-    ]
+    names = [text(each.kind, language, "looked", count=each.total) for each in looked if each.total]
     return ("、" if language == "zh" else ", ").join(names)
 
 

@@ -402,7 +402,7 @@ def counted(scope: Scope, frames: int, language: Language) -> Scope:
     """The scope of everything, with how much that is."""
     if not scope.is_everything:
         return scope
-    count = text("one_frame" if frames == 1 else "frames", language, "scope", count=frames)
+    count = text("frames", language, "scope", count=frames)
     return replace(scope, text=f"{scope.text}{text('joint', language, 'scope')}{count}")
 
 

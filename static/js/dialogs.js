@@ -1,5 +1,5 @@
 // Dialogs for destructive confirmations: the link works alone; with scripts its page opens on top.
-// Menus close when something else is pressed, and with Esc.
+// Menus close when something else is pressed or has the focus, when one of their actions is done, and with Esc.
 
 import { swapIn } from './events.js'
 import { say } from './toast.js'
@@ -44,18 +44,20 @@ function light() {
   return document.getElementById('capture-light-link')
 }
 
-document.addEventListener('click', event => {
-  const isChosen = event.target.closest('.menu button, .menu a')
-  for (const menu of openMenus()) if (isChosen || !menu.contains(event.target)) menu.open = false
+for (const kind of ['click', 'focusin', 'submit']) document.addEventListener(kind, ({ target }) => {
+  const isDone = kind === 'submit' || kind === 'click' && target.closest('.menu :is(a, button)')
+  for (const menu of openMenus()) if (isDone || !menu.contains(target)) close(menu)
 })
 
 document.addEventListener('keydown', event => {
   if (event.key !== 'Escape') return
-  for (const menu of openMenus()) {
-    menu.open = false
-    menu.querySelector('summary').focus()
-  }
+  for (const menu of openMenus()) close(menu)
 })
+
+function close(menu) {
+  menu.open = false
+  if (menu.contains(document.activeElement)) menu.querySelector('summary').focus()
+}
 
 function openMenus() {
   return document.querySelectorAll('details:is(.more, .scope)[open]')

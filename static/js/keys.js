@@ -4,6 +4,7 @@
 import { copy } from './copy.js'
 import { openPalette } from './palette.js'
 
+const TYPED = 'typed'
 let leaving = null // for the search, with what was typed on the way there
 
 export function listen() {
@@ -12,6 +13,7 @@ export function listen() {
   }
   // Where nothing is searched or asked yet one types at once; a phone would show its keyboard over the page.
   if (matchMedia('(pointer: fine)').matches) document.querySelector('#q[value=""], .start ~ form #message')?.focus()
+  addEventListener('DOMContentLoaded', arrive) // which htmx waits for as well
   document.addEventListener('keydown', event => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
       event.preventDefault()
@@ -20,9 +22,10 @@ export function listen() {
     }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step && event.target.closest('#q, [data-result]') && walk('[data-hit]', step)) return event.preventDefault()
-    if (!isForPage(event)) return
-    if (leaving !== null && [...event.key].length === 1) return event.preventDefault(), toSearch(leaving + event.key)
-    if (press(event.key)) event.preventDefault()
+    const words = leaving
+    if (words === null ? !isForPage(event) || !press(event.key) : event.ctrlKey || event.metaKey || event.altKey) return
+    if (words !== null) leaving = event.key === 'Escape' ? null : words + ([...event.key].length === 1 ? event.key : '')
+    event.preventDefault()
   })
 }
 
@@ -34,7 +37,7 @@ function press(key) {
   if (field) return field.closest('details')?.setAttribute('open', ''), field.focus(), field.select?.(), true
   const action = document.querySelector(`[data-key="${CSS.escape(name)}"]:not([aria-disabled])`)
   if (action) return action.click(), true
-  if (name === '/') return toSearch(''), true
+  if (name === '/') return leaving = '', (location.href = '/search#q'), true
   if (name === 't') return (location.href = '/timeline'), true
   if (name === 'j' || name === 'k') return walk('[data-turn] h2', name === 'j' ? 1 : -1)
   if (name === 'n' || name === 'p') return walk('[data-hit]', name === 'n' ? 1 : -1)
@@ -70,22 +73,28 @@ function citationOf(active) {
   return document.querySelector(`#${anchor} [data-citation]`)
 }
 
-// Words typed while the page of the search is on its way are its words.
-function toSearch(typed) {
-  leaving = typed
-  location.href = `/search${typed && `?q=${encodeURIComponent(typed)}`}#q`
-}
-
-// A page that is come back to is not on the way any more.
+// Words typed while the page of the search is on its way are its words: they go along, and are kept nowhere.
+addEventListener('pagehide', () => { if (leaving) sessionStorage.setItem(TYPED, leaving) })
 addEventListener('pageshow', () => { leaving = null })
+
+function arrive() {
+  const field = document.querySelector('#q')
+  const typed = sessionStorage.getItem(TYPED)
+  sessionStorage.removeItem(TYPED)
+  if (!field || !typed) return
+  field.value = typed + field.value
+  field.dispatchEvent(new Event('input', { bubbles: true }))
+}
 
 // Whether a key is for the page: nobody types, no dialog is open, and single keys are on.
 export function isForPage(event) {
-  return !(event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) ||
+  return !(event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event) ||
     document.body.dataset.singleKeys === 'off' || document.querySelector('dialog:is([open], :popover-open)'))
 }
 
-function isTyping(target) {
+function isTyping({ target, key }) {
+  // No question begins with a slash, and an empty field for one may have the focus by itself.
+  if (key === '/' && target.matches('[data-composer] textarea:placeholder-shown')) return false
   return target.isContentEditable || ['TEXTAREA', 'SELECT'].includes(target.tagName) ||
     (target.tagName === 'INPUT' && !['range', 'checkbox', 'radio', 'button', 'submit'].includes(target.type))
 }

@@ -1,11 +1,11 @@
 """Pictures of every page at three widths in two themes: ``python -m tests.end_to_end.screenshots FOLDER``,
-or of the pages only that are named behind it.
+or of the pages only that are named behind it; with ``--locale zh-CN`` in that language.
 """
 
 from __future__ import annotations
 
+import argparse
 import socket
-import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ NOW_MS = round(demo_home.NOW.timestamp() * 1000)
 SIZES = {390: 844, 768: 1024, 1440: 900}
 
 
-def main(folder: Path, names: list[str]) -> None:
+def main(folder: Path, names: list[str], locale: str) -> None:
     """Fill a home below `folder`, serve it, and take the pictures."""
     database = demo_home.fill(folder / "home")
     demo_memories.fill(database)
@@ -50,7 +50,8 @@ def main(folder: Path, names: list[str]) -> None:
         pages = {name: path for name, path in pages.items() if not names or name in names}
         for theme in ("light", "dark"):
             for width in SIZES:
-                _shoot(browser, origin, token, theme, width, pages, folder)
+                page = _page(browser, origin, token, theme, width, locale)
+                _shoot(page, f"{width}-{theme}", pages, folder)
         browser.close()
     server.stop()
     listener.close()
@@ -96,12 +97,15 @@ def _pages(database: Database, answer: str) -> dict[str, str]:
     }
 
 
-def _page(browser: Browser, origin: str, token: str, theme: str, width: int) -> Page:
+def _page(
+    browser: Browser, origin: str, token: str, theme: str = "light", width: int = 1440, locale: str = "en-GB"
+) -> Page:
     context = browser.new_context(
         viewport={"width": width, "height": SIZES[width]},
         color_scheme="dark" if theme == "dark" else "light",
         timezone_id="Asia/Shanghai",
-        locale="en-GB",
+        locale=locale,
+        base_url=origin,
     )
     context.clock.set_fixed_time(demo_home.NOW)
     page = context.new_page()
@@ -110,7 +114,7 @@ def _page(browser: Browser, origin: str, token: str, theme: str, width: int) -> 
 
 
 def _ask(browser: Browser, origin: str, token: str) -> str:
-    page = _page(browser, origin, token, "light", 1440)
+    page = _page(browser, origin, token)
     page.goto(f"{origin}/chat")
     page.fill("#message", "What did I do today?")
     page.select_option("select[name=when]", "today")
@@ -123,7 +127,7 @@ def _ask(browser: Browser, origin: str, token: str) -> str:
 
 def _memories(browser: Browser, database: Database, origin: str, token: str) -> dict[str, str]:
     """Sources, people, facts, days, insights and personas with something in them."""
-    page = _page(browser, origin, token, "light", 1440)
+    page = _page(browser, origin, token)
     frame = search(database, "command", Filters(0), order="newest").hits[0].frame_id
     told = demo_memories.tell(page, origin, frame)
     page.context.close()
@@ -135,18 +139,15 @@ def _chats(browser: Browser, app: Flask, origin: str, stub: StubModel) -> dict[s
     own = app.extensions["recollect"]
     session_id = demo_chats.past(own)
     demo_chats.add_model(own, stub)
-    page = _page(browser, origin, own.token, "light", 1440)
+    page = _page(browser, origin, own.token)
     found = demo_chats.pages(own, demo_chats.ask(page, origin), session_id)
     page.context.close()
     return found
 
 
-def _shoot(
-    browser: Browser, origin: str, token: str, theme: str, width: int, pages: dict[str, str], folder: Path
-) -> None:
-    page = _page(browser, origin, token, theme, width)
+def _shoot(page: Page, kind: str, pages: dict[str, str], folder: Path) -> None:
     for name, path in pages.items():
-        page.goto(f"{origin}{path}")
+        page.goto(path)
         page.wait_for_load_state("networkidle")
         if name == "persona-tried":
             page.get_by_role("button", name="Try it before saving").click()
@@ -154,9 +155,13 @@ def _shoot(
         if name == "chat-remembered":
             page.locator(".went > summary").last.click()
             page.wait_for_load_state("networkidle")
-        page.screenshot(path=folder / f"{name}-{width}-{theme}.png")
+        page.screenshot(path=folder / f"{name}-{kind}.png")
     page.context.close()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--locale", default="en-GB")
+    main(**vars(parser.parse_args()))

@@ -179,13 +179,16 @@ def test_a_palette_that_is_closed_says_nothing_and_one_that_fails_offers_nothing
     visitor.context.close()
 
 
-def test_words_typed_after_a_slash_are_searched_for_and_no_keys(visitor: Visit) -> None:
-    page = visitor.go("/timeline")
-    page.locator("h1").focus()
-    page.keyboard.type("/")
-    page.keyboard.type("tgbthe command")  # each of the first letters is a key of this page
+@pytest.mark.parametrize("path", ["/timeline", "/chat", "/settings/storage"])
+def test_words_typed_after_a_slash_are_searched_for_and_no_keys(visitor: Visit, path: str) -> None:
+    page, asked = visitor.go(path), list[str]()
+    page.on("request", lambda request: asked.append(request.url) if "/search" in request.url else None)
+    page.keyboard.type("/tgbthe command")  # each of the first letters is a key of the timeline
+    expect(page.locator("#q")).to_have_value("tgbthe command")
     expect(page.locator("#q")).to_be_focused()
-    expect(page).to_have_url(re.compile(r"/search\b"))
+    expect(page.locator("#results")).to_contain_text("tgbthe")
+    assert len(asked) <= 3, asked  # the page, and the search once nothing is typed any more
+    assert page.evaluate("sessionStorage.typed") is None
 
 
 def test_the_light_opens_status_and_pause_by_keyboard(visitor: Visit) -> None:
@@ -484,6 +487,34 @@ def test_a_question_without_a_time_is_about_everything(visitor: Visit) -> None:
     page.get_by_role("button", name="Send").click()
     expect(page).to_have_url(re.compile(r"/chat/\d+#t1$"))
     expect(page.locator(".scope > summary").first).to_contain_text("everything")
+
+
+def test_a_menu_closes_when_it_is_left_and_when_its_note_is_sent(visitor: Visit, answered: Site) -> None:
+    page = visitor.go(answered.answer)
+    menu = page.locator("#composer .more")
+    menu.locator("summary").click()
+    page.locator("#message").focus()
+    expect(menu).not_to_have_attribute("open", "")
+    page.fill("#message", "And in Slack?")
+    menu.locator("summary").click()
+    page.fill("[name=style_note]", "in one line")
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn .went").nth(1)).to_be_visible()
+    expect(menu).not_to_have_attribute("open", "")
+    visitor.go("/days/2026-11-20").locator(".more > summary").click()
+    page.get_by_text("Export as Markdown").click()
+    expect(page.locator("main .more[open]")).to_have_count(0)
+    expect(page.locator("main .more > summary")).to_be_focused()
+
+
+def test_a_page_is_printed_dark_on_light_without_buttons(browser: Browser, site: Site) -> None:
+    found = visit(browser, site, color_scheme="dark")
+    page = found.go("/days/2026-11-20")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(247, 248, 250)"
+    assert page.locator("main :is(button, .button)").filter(visible=True).count() == 0
+    expect(page.locator(".episode").first).to_be_visible()
+    found.context.close()
 
 
 # -- without scripts ---------------------------------------------------------------------------

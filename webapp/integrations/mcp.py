@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -32,6 +32,7 @@ from assistant.core.errors import TurnRefused
 from assistant.core.records import MAX_MESSAGE_CHARS, TurnRequest
 from assistant.core.texts import answer_language
 from assistant.read_api import calls, memory
+from assistant.read_api.answers import FrameContext
 from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.read_api.frames import FrameId, activity_summary, get_frame_context, search_frames
 from assistant.retrieval import coverage
@@ -114,6 +115,32 @@ def ask(
     )
 
 
+def frame(call: ReadCall, frame_id: FrameId) -> FrameContext:
+    """One frame with its text, window, addresses and neighbours."""
+    return get_frame_context(call, frame_id)
+
+
+def picture(call: ReadCall, frame_id: FrameId) -> bytes:
+    """The picture of one frame."""
+    call.returned = 1
+    return call.library.media.preview(calls.frame(call, frame_id), 1_280)
+
+
+def what_i_did(when: Annotated[str, Field(description="A day or an hour, in any words.")]) -> str:
+    """What I did then, with the frames that show it."""
+    return f"What did I do {when}? Name the frame behind each sentence, and the times that were not recorded."
+
+
+def where_i_saw(what: Annotated[str, Field(description="Words or a description.")]) -> str:
+    """Where something was on my screen."""
+    return f"Where and when did I see {what}? Quote the line with its frame and time, or name the nearest."
+
+
+RESOURCES: Mapping[str, tuple[Callable[..., Any], str]] = {
+    "recollect://frames/{frame_id}": (frame, "application/json"),
+    "recollect://frames/{frame_id}/picture": (picture, "image/webp"),
+}
+PROMPTS: tuple[Callable[..., str], ...] = (what_i_did, where_i_saw)
 TOOLS: tuple[Callable[..., Any], ...] = (
     search_frames,
     get_frame_context,
@@ -176,6 +203,10 @@ def make_server(library: ReadSources, door: str) -> MCPServer[Any]:
     for tool in TOOLS:
         server.add_tool(_recorded(tool, library, door), annotations=_READ_ONLY)
     server.add_tool(_recorded(ask, library, door), annotations=_ASKS)
+    for address, (resource, mime_type) in RESOURCES.items():
+        server.resource(address, mime_type=mime_type)(_recorded(resource, library, door))
+    for prompt in PROMPTS:
+        server.prompt()(prompt)
     return server
 
 

@@ -40,6 +40,7 @@ from store.sources.hosts import SKEW_SHOWN_MS
 from store.spool import process_state
 from store.timeline import totals
 from store.timeline.sample_week import is_sample
+from webapp.core import formatting
 from webapp.ops import health
 from webapp.ops.control import free_space
 
@@ -285,17 +286,17 @@ def check_database(data_dir: DataDir) -> Check:
     """SQLite's own check of the file."""
     try:
         database = open_database(data_dir)
-        frames = totals.store_stats(database).frames
+        frames = formatting.count(totals.store_stats(database).frames, "frame")
         damage = totals.damage(database)
         if damage:
             raise DatabaseDamaged(f"{data_dir.database.name} is damaged: {damage}")
     except DeadlineExceeded:
-        sentence = f"{frames} frames; it is too large to be checked here"
+        sentence = f"{frames}; it is too large to be checked here"
         return Check("Database", "!", sentence, "`recollect verify` checks it, however long that takes.")
     except StoreError as error:
         action = advice(data_dir, error) or "It was left as it is."
         return Check("Database", "X", str(error), action)
-    return Check("Database", "OK", f"{frames} frames")
+    return Check("Database", "OK", frames)
 
 
 def check_canary(data_dir: DataDir) -> Check:

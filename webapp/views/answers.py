@@ -30,6 +30,7 @@ _TAGS = {
     "not_from_screen": ("state plain", "not_from_screen"),
 }
 _OF_WORDS = {"not_on_frame": "words_not_on_frame", "no_source": "words_without_source"}
+_HEADING = re.compile(r"\*\*[^*]*\*\*(?: *\[\d+\])*")
 MAX_NAMED = 3
 MAX_NAMED_CHARS = 40
 
@@ -69,15 +70,17 @@ class Tag:
 
 
 def parts(turn: TurnResult, links: Links, numbers: Iterable[int] = ()) -> tuple[AnswerPart, ...]:
-    """The answer; behind the sentence that first cites one of `numbers` the HTML is cut for its quote, or
-    behind those that go on citing the same ones on its line: a list of quotes of one frame is not torn apart.
+    """The answer; behind the sentence that each of `numbers` proves the HTML is cut for its quote, or behind
+    those that go on citing the same ones on its line: a list of quotes of one frame is not torn apart.
 
-    Sources that no sentence cites stand at the end.
+    Sources of no sentence stand at the end.
     """
     left = set(numbers)
     cuts: list[tuple[int, tuple[int, ...]]] = []
-    for claim in sorted(turn.claims, key=lambda claim: claim.end):
-        first = tuple(n for n in dict.fromkeys(claim.citations) if n in left)
+    claims = sorted(turn.claims, key=lambda claim: claim.end)
+    under = _under(turn, claims)
+    for claim in claims:
+        first = tuple(n for n in dict.fromkeys(claim.citations) if n in left and under.get(n) is claim)
         if first:
             left.difference_update(first)
             cuts.append((claim.end, first))
@@ -88,6 +91,15 @@ def parts(turn: TurnResult, links: Links, numbers: Iterable[int] = ()) -> tuple[
     pieces = markdown.pieces(turn.answer_md, _marks(turn, links, [at for at, _ in cuts]))
     drawn = [AnswerPart(html, () if cut is None else cuts[cut][1]) for html, cut in pieces]
     return tuple([*drawn, AnswerPart(Markup(""), tuple(sorted(left)))] if left else drawn)
+
+
+def _under(turn: TurnResult, claims: list[Claim]) -> dict[int, Claim]:
+    """By the number of a source the sentence to compare with it: the first with words that stand on it, else
+    the first that cites it. A heading says nothing to compare.
+    """
+    told = [each for each in claims[::-1] if not _HEADING.fullmatch(turn.answer_md, each.start, each.end)]
+    cited = {n: each for each in told for n in each.citations}
+    return cited | {p.n: each for each in told for p in each.on_frame if p.n in each.citations}
 
 
 def whole(turn: TurnResult, links: Links) -> Markup:

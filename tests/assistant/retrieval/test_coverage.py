@@ -92,7 +92,7 @@ def test_every_cause_is_told_in_its_own_words(
         "10 min, the screen was locked (14:50–15:00); 2 min, recording failed (no_display) (15:30–15:32).",
         "excluded": "Excluded by a privacy rule: 11 min (15:10–15:21).",
         "deleted": "Deleted: 5 min (15:59–16:04).",
-        "not_ready": "Not read yet: 1 frames, which no word can find.",
+        "not_ready": "Not read yet: one frame, which no word can find.",
     }
     assert set(chinese) == set(english)
     for kind, word in {
@@ -134,7 +134,7 @@ def test_frames_without_vectors_are_counted(
     stub.reply(reply("One [[e1]].", ("e1", "one")))
     result = ask()
     assert result.coverage.unembedded == 1
-    assert told(result.coverage, "en")["not_ready"] == "Not found by meaning yet: 1 frames."
+    assert told(result.coverage, "en")["not_ready"] == "Not found by meaning yet: one frame."
     stub.reply(reply("One [[e1]].", ("e1", "one")))
     korean = coverage.statements(ask("단팥빵은 얼마예요?").coverage, SHANGHAI, "en")
     assert "Korean was not read: see Settings, Recording." in [each.text for each in korean]

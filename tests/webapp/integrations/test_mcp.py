@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from PIL import Image
 
@@ -169,6 +169,30 @@ def test_meaning_finds_too_and_obeys_the_same_rules(
         assert (found["withheld"], found["fallback_reason"]) == (1, None)
 
     converse(make_server(knowing, "mcp"), story)
+
+
+def test_a_client_lists_questions_to_ask_and_attaches_frames(
+    library: ReadSources, seen: list[FrameRow], exclude: Exclude
+) -> None:
+    exclude(app="Bank")
+
+    async def story(ask: Asked) -> None:
+        names = [prompt.name for prompt in (await ask.client.list_prompts()).prompts]
+        assert names == ["what_i_did", "where_i_saw"]
+        [message] = (await ask.client.get_prompt("what_i_did", {"when": "on Friday"})).messages
+        assert "What did I do on Friday?" in message.content.text  # type: ignore[union-attr]
+        address = f"recollect://frames/{seen[0].id}"
+        [told] = (await ask.client.read_resource(address)).contents
+        assert json.loads(told.text)["text"] == "the retention policy"  # type: ignore[union-attr]
+        [shown] = (await ask.client.read_resource(f"{address}/picture")).contents
+        content = base64.b64decode(shown.blob)  # type: ignore[union-attr]
+        assert Image.open(io.BytesIO(content)).format == "WEBP"
+        for hidden in (seen[1].id, 999):
+            with pytest.raises(MCPError):
+                await ask.client.read_resource(f"recollect://frames/{hidden}")
+
+    converse(make_server(library, "mcp"), story)
+    assert {row.tool for row in access_log.latest(library.database)} == {"frame", "picture"}
 
 
 # -- today's rules ----------------------------------------------------------------------------

@@ -45,6 +45,15 @@ def test_a_list_of_quotes_of_one_frame_is_not_torn_apart() -> None:
     assert "Till June" in rest.html
 
 
+def test_a_quote_waits_for_the_sentence_whose_words_it_has() -> None:
+    answer = "- **08:32–11:59** [1] [2]\n  - Read of it [1].\n  - “14 days” [1]"
+    heading, hint, quote = (claim(answer, text) for text in ("**08:32–11:59** [1] [2]", "Read of it [1].",
+                            "“14 days” [1]"))  # fmt: skip
+    quote = replace(quote, on_frame=(OnFrame(quote.start + 1, quote.start + 8, 1),))
+    first, *_, rest = answers.parts(turn(answer, heading, hint, quote), LINKS, FRAMES)
+    assert "14 days" in first.html and (first.numbers, rest.numbers) == ((1,), (2,))
+
+
 def test_words_on_a_frame_lead_to_them_and_words_on_none_are_named() -> None:
     answer = "It took 14 days and 312 EUR, not 12 [1]."
     place = answer.index("14 days")
