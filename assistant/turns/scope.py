@@ -72,8 +72,8 @@ class Reader:
     request: TurnRequest
     message: str
     zone: ZoneInfo
-    about: AnchorFacts | None
-    uses_tools: bool
+    about: AnchorFacts | None = None
+    uses_tools: bool = False
     permits: Callable[[Segment], bool] | None = None
 
     def __post_init__(self) -> None:
@@ -92,14 +92,15 @@ class Reader:
 
     def understood(self) -> Understood:
         """What is asked. Raises `TurnRefused`; `TimeRangeRequired` where no answer is certain."""
-        ahead = self._settle_scope()
+        self.scope = self.settle_scope()
         self.form, self.words = form_of(self.topic, self.language), asked_words(self.topic, self.language)
         leans = not self.about and (
             questions.goes_on(self.topic, self.language) or questions.leans(self.topic, self.language)
         )
         if leans or (self.before and not (self.about or self.phrase) and self._may_lean()):
             self._follow()
-        if ahead:  # what was said of a time to come is asked: nobody did anything then
+        if self.scope.ahead:  # what was said of a time to come is asked: nobody did anything then
+            ahead = self.scope.phrase
             self.form = Form.FACT if self.form is Form.SUMMARY else self.form
             self.words, self.topic = (*self.words, normalize(ahead)), f"{self.topic} {ahead}"
         if span := self._done_beside():
@@ -123,20 +124,18 @@ class Reader:
         phrase = time_phrases.in_message(mentions.rest, self.calendar)
         return mentions, phrase, _without(mentions.rest, phrase)
 
-    def _settle_scope(self) -> str:
-        """Set the scope; the words of a time to come, "" for none."""
+    def settle_scope(self) -> Scope:
+        """What the message is about, before what it goes on from is known. Raises `TimeRangeRequired`."""
         database, rest, phrase, now_ms = self.database, self.mentions.rest, self.phrase, self.request.now_ms
         if phrase and self.is_read:
             if ahead := to_come(database, rest, phrase, self.calendar):
                 self.topic = self.subject = _without(rest, ahead[0])
                 spans = tuple((each.start_ms, each.end_ms) for each in ahead)
-                self.scope = everything(database, now_ms, phrase=ahead[0].phrase, ahead=spans)
-                return ahead[0].phrase
+                return everything(database, now_ms, phrase=ahead[0].phrase, ahead=spans)
             if stands_on_screens(database, rest, phrase, now_ms):
-                self.scope, self.topic = everything(database, now_ms, phrase=phrase.phrase), rest
-                return ""
-        self.scope = self._named_scope()
-        return ""
+                self.topic = rest
+                return everything(database, now_ms, phrase=phrase.phrase)
+        return self._named_scope()
 
     def _named_scope(self) -> Scope:
         request, phrase = self.request, self.phrase
