@@ -32,7 +32,7 @@ from types import MappingProxyType
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
-from assistant.language.questions import Form, asks_for_latest, says_change, words_beside_sources
+from assistant.language.questions import Form, asks_for_latest, words_beside_sources
 from assistant.language.small_words import bare, languages_of
 from assistant.language.values import NO_DAYS, DaysMeant, values
 from assistant.retrieval.furniture import Furniture, lines_of, title_of
@@ -69,7 +69,6 @@ _FADES = 0.7  # a line further off, each time
 _TITLE = 0.5
 _MEANING = 0.8  # of the line, and of its frame
 _NEAREST = 3  # lines of a frame that tell how near it is
-_ABOUT_IT = 0.25  # of a question, in a line by itself that says that things changed
 _WRONG_KIND = 0.4
 
 _WORD = re.compile(r"[^\W_]+")
@@ -155,7 +154,7 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
     else:
         least = CONCERNS if asks_for_latest(question.text) else BEARS
         moments = _moments(_facts(best_first, sum(LINES), least), weighing, LINES)
-        moments = _latest_first(moments, question, weighing)
+        moments = _latest_first(moments, weighing)
     for moment, least in zip(moments, STAGES if is_summary else BESIDE, strict=False):
         if not _answers_alone(question, moment[0]):
             moment += weighing.beside(moment)[: max(0, least - len(moment))]
@@ -234,25 +233,20 @@ def _moments(facts: Iterable[Line], weighing: _Weighing, most: Sequence[int]) ->
     return moments
 
 
-def _latest_first(moments: list[Moment], question: Question, weighing: _Weighing) -> list[Moment]:
+def _latest_first(moments: list[Moment], weighing: _Weighing) -> list[Moment]:
     """Those that bear on the question nearly as much as the best one, the latest first; then the others.
 
-    What is shown later may say otherwise than what was shown before. It does where it is about most of what
-    the best one is about and weighs nearly as much, or where it is news: the question asks how things are
-    now, or it says itself that they changed.
+    What is shown later may say otherwise than what was shown before: it does where it has the kind of thing
+    asked for, and is about most of what the best one is about.
     """
-    if not moments:
-        return []
-    best, is_latest = moments[0][0], asks_for_latest(question.text)
-    enough = min(_ABOUT_IT, NEARLY_ALL * weighing.own(best))
 
     def bears(moment: Moment) -> bool:
-        line, is_news = moment[0], is_latest or any(says_change(each.text) for each in moment)
-        is_later = line.entry.frame.captured_ms > best.entry.frame.captured_ms
-        is_about = line.coverage >= (MOST if is_later else NEARLY_ALL) * best.coverage
-        is_nearly = line.weight >= NEARLY * best.weight or (is_later and is_news)
-        names_it = is_later and is_news and max(map(weighing.own, moment)) >= enough
-        return (names_it or (is_about and is_nearly)) and any(map(weighing.fits, moment))
+        best, line = moments[0][0], moment[0]
+        if line.entry.frame.captured_ms > best.entry.frame.captured_ms:
+            is_about = line.coverage >= MOST * best.coverage
+        else:
+            is_about = line.coverage >= NEARLY_ALL * best.coverage and line.weight >= NEARLY * best.weight
+        return is_about and any(map(weighing.fits, moment))
 
     bearing = [moment for moment in moments if moment is moments[0] or bears(moment)]
     others = [moment for moment in moments if moment not in bearing]
@@ -335,11 +329,6 @@ class _Weighing:
             for at in order:
                 own[at] = max(own[at], _FADES * own[at - order.step])
         return [max(share, in_title) for share in own]
-
-    def own(self, line: Line) -> float:
-        """How much of the question (0..1) a line has by itself."""
-        shares = self._named[line.text]
-        return sum(self.weights.get(word, 0.0) * share for word, share in shares.items()) / self.total
 
     def fits(self, line: Line) -> bool:
         """Whether a line, with what code knows of it, has the kind of thing asked for."""

@@ -17,7 +17,8 @@ from assistant.core.records import MAX_MESSAGE_CHARS, TurnRequest
 from assistant.core.strings import text
 from assistant.core.texts import own_language
 from assistant.language.time_phrases import Found, Refusal
-from assistant.turns.scope import Reader, is_same_span, of_days, spans_of
+from assistant.turns.scope import Reader, is_same_span, spans_of
+from assistant.turns.scope_text import of_days
 from store.core import preferences, times
 from store.core.translation import gettext as _
 from webapp.core import formatting, parameters, templating
