@@ -265,8 +265,6 @@ class _Weighing:
         self._furniture = Furniture([each for each in entries if not each.address], question.around)
         self.weights = self._weights()
         self.total = sum(self.weights.values()) or 1.0
-        # A word that is nowhere tells none of the lines from another.
-        self.shown = sum(weight for word, weight in self.weights.items() if self.counts[word]) or 1.0
 
     def _weights(self) -> dict[str, float]:
         """What each word counts."""
@@ -319,7 +317,7 @@ class _Weighing:
         ]
         of_frame = sum(nlargest(_NEAREST, (near for *_, near in shown))) / _NEAREST
         for at, line, near in shown:
-            words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.shown
+            words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
             weight = words + _MEANING * (near + of_frame)
             if weight > 0:
                 yield Line(entry, at, line, weight, coverage / self.total)
@@ -428,7 +426,13 @@ def _own_share(word: str, form: str, tokens: frozenset[str]) -> float:
     if not word.isalpha():
         parts = _WORD.findall(word)
         return float(tokens.issuperset(parts) and (len(parts) > 1 or word in form))
-    return max((_alike(word, token) for token in tokens), default=0.0)
+    return max((min(_alike(word, token), _part(word, token)) for token in tokens), default=0.0)
+
+
+def _part(word: str, token: str) -> float:
+    """How much of a word its head is, where that stands alone: not each "Termin" is an "Augenarzttermin"."""
+    is_head = len(token) > MIN_SHARED and len(word) - len(token) >= MIN_SHARED and word.endswith(token)
+    return len(token) / len(word) if is_head else 1.0
 
 
 @lru_cache(maxsize=65536)

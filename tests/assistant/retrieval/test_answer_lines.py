@@ -228,6 +228,11 @@ def test_what_a_frame_has_of_the_window_and_not_in_it_is_no_answer() -> None:
     assert lines == ["Quay 4, second floor"]
 
 
+def test_the_head_of_a_compound_alone_is_not_what_it_is_part_of() -> None:
+    assert named(["augenarzttermin"], "Ihr Termin")["augenarzttermin"] < 0.5
+    assert named(["termin"], "Ihr Augenarzttermin")["termin"] >= 0.7
+
+
 def test_a_line_that_answers_by_itself_is_told_alone() -> None:
     lines = "Customer: the opera", "The dragon head is due on 12 December", "Price agreed: 2,450 EUR"
     assert best("When is the dragon head due?", *lines) == [lines[1]]
