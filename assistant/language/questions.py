@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache
 
 from assistant.core.texts import ASKED_IN, UNSPACED, asked_in, expressions, normalize, question_words
 from assistant.language.small_words import is_small, languages_of
@@ -72,13 +72,6 @@ def asks_for_latest(message: str) -> bool:
     """Whether a question asks how something is now, how it was in the end, or when it was last."""
     is_now = _now(asked_in(message)).search(normalize(message))
     return bool(is_now or _said("latest", message))
-
-
-@lru_cache(maxsize=4096)
-def says_change(line: str) -> bool:
-    """Whether a line says, in whatever language, that something is no longer as it was."""
-    text = normalize(line)
-    return any(_pattern(language, "changes").search(text) for language in ASKED_IN)
 
 
 _ABOUT_ANYTHING = (Form.FACT, Form.DURATION, Form.VISITS, Form.APPS, Form.YES_NO)

@@ -32,7 +32,7 @@ from types import MappingProxyType
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
-from assistant.language.questions import Form, asks_for_latest, says_change, words_beside_sources
+from assistant.language.questions import Form, asks_for_latest, words_beside_sources
 from assistant.language.small_words import bare, languages_of
 from assistant.language.values import NO_DAYS, DaysMeant, values
 from assistant.retrieval.furniture import Furniture, lines_of, title_of
@@ -45,7 +45,7 @@ ENOUGH = 0.5
 """A frame with more than this part of a question, by weight, is about it."""
 BEARS = 0.5
 """Lines with less than this part of the best line's weight are not told."""
-NEARLY = 0.7
+NEARLY = MOST = 0.7
 NEARLY_ALL = 0.95
 LOOKED_AT = 300
 """So many lines that are about the matter are looked at closely: is it the kind of thing asked for?"""
@@ -60,7 +60,7 @@ SPEAKERS = 2
 STAGES = (4,) * 6
 """The same of what there was of a matter, which is told in order of time."""
 CONCERNS = 0.35
-"""The same of a matter: what belongs to it may have few of its words."""
+"""The same of a matter, and of its latest state: what belongs to it may have few of its words."""
 MAX_FACTS = 60
 """Of a matter; much of what is said of it may stand on one frame."""
 _SAME_WORD = 0.7  # of the longer one
@@ -69,7 +69,6 @@ _FADES = 0.7  # a line further off, each time
 _TITLE = 0.5
 _MEANING = 0.8  # of the line, and of its frame
 _NEAREST = 3  # lines of a frame that tell how near it is
-_ABOUT_IT = 0.25  # of a question, in a line by itself that says that things changed
 _WRONG_KIND = 0.4
 
 _WORD = re.compile(r"[^\W_]+")
@@ -153,8 +152,9 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
         moments = _moments(_facts(best_first, MAX_FACTS, CONCERNS), weighing, STAGES)
         moments.sort(key=_shown_at)
     else:
-        moments = _moments(_facts(best_first, sum(LINES), BEARS), weighing, LINES)
-        moments = _latest_first(moments, question, weighing)
+        least = CONCERNS if asks_for_latest(question.text) else BEARS
+        moments = _moments(_facts(best_first, sum(LINES), least), weighing, LINES)
+        moments = _latest_first(moments, weighing)
     for moment, least in zip(moments, STAGES if is_summary else BESIDE, strict=False):
         if not _answers_alone(question, moment[0]):
             moment += weighing.beside(moment)[: max(0, least - len(moment))]
@@ -179,11 +179,16 @@ def about(question: Question, entries: Sequence[Entry]) -> list[Entry]:
 
 def same_in_meaning(
     embedder: QueryEmbedder | None,
+    message: str,
     words: Sequence[str],
     lines: Iterable[str],
     nearness: Mapping[str, float] = MappingProxyType({}),
 ) -> Synonyms:
-    """Of each word the words of these lines that mean the same; none where nobody knows words."""
+    """Of each word of a message the words of these lines that mean the same; none where nobody knows words,
+    and of letters that stand for words, which nobody knows either ("MOT").
+    """
+    letters = {normalize(word) for word in _WORD.findall(message) if word.isupper() and word.isalpha()}
+    words = [word for word in words if word not in letters or message.isupper()]
     found = embedder.same_in_meaning(words, terms(lines, nearness)) if embedder else {}
     # A pair of Chinese signs is seldom just one word: alike with other pairs means little. Nor does a short
     # small word: "der" is near to many.
@@ -228,25 +233,20 @@ def _moments(facts: Iterable[Line], weighing: _Weighing, most: Sequence[int]) ->
     return moments
 
 
-def _latest_first(moments: list[Moment], question: Question, weighing: _Weighing) -> list[Moment]:
+def _latest_first(moments: list[Moment], weighing: _Weighing) -> list[Moment]:
     """Those that bear on the question nearly as much as the best one, the latest first; then the others.
 
-    What is shown later may say otherwise than what was shown before; it does where it is about all that the
-    best one is about. Where the question asks how things are now, or the later line says that they changed,
-    it does where it is about part of that.
+    What is shown later may say otherwise than what was shown before: it does where it has the kind of thing
+    asked for, and is about most of what the best one is about.
     """
-    if not moments:
-        return []
-    best, is_latest = moments[0][0], asks_for_latest(question.text)
 
     def bears(moment: Moment) -> bool:
-        line = moment[0]
-        is_nearly = line.weight >= NEARLY * best.weight and line.coverage >= NEARLY_ALL * best.coverage
-        if line.entry.frame.captured_ms > best.entry.frame.captured_ms and not is_nearly:
-            is_news = is_latest or any(says_change(each.text) for each in moment)
-            enough = min(_ABOUT_IT, NEARLY_ALL * weighing.own(best))
-            is_nearly = is_news and max(map(weighing.own, moment)) >= enough
-        return is_nearly and fits(question.form, f"{line.entry.told} {line.text}".strip(), question.text)
+        best, line = moments[0][0], moment[0]
+        if line.entry.frame.captured_ms > best.entry.frame.captured_ms:
+            is_about = line.coverage >= MOST * best.coverage
+        else:
+            is_about = line.coverage >= NEARLY_ALL * best.coverage and line.weight >= NEARLY * best.weight
+        return is_about and any(map(weighing.fits, moment))
 
     bearing = [moment for moment in moments if moment is moments[0] or bears(moment)]
     others = [moment for moment in moments if moment not in bearing]
@@ -330,17 +330,13 @@ class _Weighing:
                 own[at] = max(own[at], _FADES * own[at - order.step])
         return [max(share, in_title) for share in own]
 
-    def own(self, line: Line) -> float:
-        """How much of the question (0..1) a line has by itself."""
-        shares = self._named[line.text]
-        return sum(self.weights.get(word, 0.0) * share for word, share in shares.items()) / self.total
+    def fits(self, line: Line) -> bool:
+        """Whether a line, with what code knows of it, has the kind of thing asked for."""
+        return fits(self._question.form, f"{line.entry.told} {line.text}".strip(), self._question.text)
 
     def likely(self, line: Line) -> Line:
         """With less weight where it has not the kind of thing asked for."""
-        said = f"{line.entry.told} {line.text}".strip()
-        if fits(self._question.form, said, self._question.text):
-            return line
-        return replace(line, weight=_WRONG_KIND * line.weight)
+        return line if self.fits(line) else replace(line, weight=_WRONG_KIND * line.weight)
 
 
 def _shown_at(moment: Moment) -> int:

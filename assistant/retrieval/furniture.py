@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from assistant.core.texts import HAN_RUN, normalize
 from assistant.language import cldr
+from assistant.language.values import values
 from assistant.retrieval.retrieval import Entry, entries_of
 from store.core.database import Database
 from store.search import sample
@@ -27,10 +29,13 @@ FEW_SHOWINGS = 3
 LOOKED_AROUND = 100
 """Frames of a program, before and after, among which its other windows are looked for."""
 DAY_MS = 86_400_000
+ZONES_APART = 15
+"""Minutes: the clocks of all zones agree in what is left of these."""
 
 _SAYS = re.compile(r"[^\W_]{2}|\d|[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"[^\W\d_]{2,}|[\u3400-\u9fff]")
+_LONG_NAME = re.compile(r"[^\W\d_]{3,}|[\u3400-\u9fff]{2,}")
 _DIGITS = re.compile(r"\d+")
 _COUNT = re.compile(r"\(\d+\)")
 
@@ -56,7 +61,11 @@ class Furniture:
 
     def has(self, entry: Entry, at: int, line: str) -> bool:
         """Whether a line is of the program and not of what it shows: a bar, icons, an address."""
-        if (at < BARS and _is_bar(line)) or not _SAYS.search(line):
+        if (
+            (at < BARS and _is_bar(line))
+            or not _SAYS.search(line)
+            or _is_clock(line, entry.frame.captured_ms)
+        ):
             return True
         form = _bare(line)
         is_bar = any((of, form) in self._forms for of in (None, _app(entry)))
@@ -116,6 +125,19 @@ def _is_bar(line: str) -> bool:
     names = [word for word in line.split() if any(map(str.isalnum, word)) and not _COUNT.fullmatch(word)]
     is_name = (name.isalpha() and (name[0].isupper() or HAN_RUN.fullmatch(name)) for name in names)
     return len(names) >= BAR and all(is_name)
+
+
+def _is_clock(line: str, captured_ms: int) -> bool:
+    """Whether a line says nothing but the day and the minute in which it was captured, in whatever zone."""
+    if _LONG_NAME.search(without_figures(line)):
+        return False
+    told = values(line, is_read=True)
+    minutes = (each for value in told if value.kind == "clock" for each in value.readings)
+    is_now = any((each - captured_ms // 60_000) % ZONES_APART in (ZONES_APART - 1, 0, 1) for each in minutes)
+    around = [datetime.fromtimestamp(captured_ms / 1000, UTC) + timedelta(days=n) for n in (-1, 0, 1)]
+    days = {(day.month, day.day) for day in around}
+    dates = (each for value in told if value.kind == "date" for each in value.readings)
+    return is_now and any(each[1:] in days for each in dates)
 
 
 def _is_address(line: str, url: str | None) -> bool:

@@ -23,7 +23,7 @@ from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
 from assistant.retrieval.retrieval import Entry, Retrieval, entries_of, no_totals, retrieve
 from assistant.retrieval.sampling import select_in, spread_in
-from assistant.turns import scope
+from assistant.turns import scope_text
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Completion, ModelError
@@ -86,7 +86,9 @@ def _noted(turn: RunningTurn, plan: TurnPlan, retrieval: Retrieval) -> Retrieval
         retrieval = replace(retrieval.only(permits), totals=no_totals)
     turn.coverage = retrieval.coverage
     turn.evidence = citations.items(retrieval.entries, (), (), plan.zone)
-    turn.plan = replace(plan, scope=scope.counted(plan.scope, turn.coverage.frames_in_range, plan.language))
+    turn.plan = replace(
+        plan, scope=scope_text.counted(plan.scope, turn.coverage.frames_in_range, plan.language)
+    )
     return retrieval
 
 
@@ -212,7 +214,7 @@ def no_captures(turn: RunningTurn) -> CheckedAnswer:
     if plan.is_to_come:
         return CheckedAnswer(text("future", plan.language))
     is_of_frame = plan.request.frame_id is not None
-    asked = scope.told(plan.scope, plan.filters, plan.zone, plan.now_ms, plan.language, is_of_frame)
+    asked = scope_text.told(plan.scope, plan.filters, plan.zone, plan.now_ms, plan.language, is_of_frame)
     sentence = text("no_captures", plan.language, scope=asked)
     missing = (statement.text for statement in coverage.missing(turn.coverage, plan.zone, plan.language))
     return CheckedAnswer(" ".join([sentence, *missing]))

@@ -142,7 +142,7 @@ class Beside:
         plan = self.turn.plan
         topic = plan.subject if entries and plan.subject_ranges else plan.searched_for
         lines = answer_lines.told_by(entries)
-        synonyms = answer_lines.same_in_meaning(self.turn.services.embedder, self.words, lines)
+        synonyms = answer_lines.same_in_meaning(self.turn.services.embedder, plan.message, self.words, lines)
         return Question(topic, plan.form, self.words, {}, synonyms)
 
     @cached_property

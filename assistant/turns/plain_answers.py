@@ -289,7 +289,8 @@ class PlainAnswer:
 
     def _synonyms(self, lines: Iterable[str], nearness: Mapping[str, float]) -> Synonyms:
         """Of each word of the question the words of these lines that mean the same."""
-        return answer_lines.same_in_meaning(self.turn.services.embedder, self.plan.words, lines, nearness)
+        embedder, plan = self.turn.services.embedder, self.plan
+        return answer_lines.same_in_meaning(embedder, plan.message, plan.words, lines, nearness)
 
     def _nearness(self) -> dict[str, float]:
         """How near each line is to the question in meaning, where there are vectors."""

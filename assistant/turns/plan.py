@@ -22,9 +22,6 @@ from assistant.core.models import PATIENCE_S, AnyModel, ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import (
     MAX_MESSAGE_CHARS,
-    MAX_NOTE_CHARS,
-    MAX_PROMPT_CHARS,
-    NO_VOICE,
     Claim,
     Coverage,
     EvidenceItem,
@@ -41,12 +38,12 @@ from assistant.tools.registry import AgentServices, registry
 from assistant.turns import anchor_facts, scope
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.scope import Understood
+from assistant.turns.voices import Voice, resolve_voice
 from engines.cancellation import Cancelled, CancelToken, run_with_timeout
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Message, ModelError, Usage
-from store.chats import attachments, conversations, personas, prompts, records
+from store.chats import attachments, conversations, prompts, records
 from store.chats.attachments import Attachment
-from store.chats.personas import Persona
 from store.chats.records import AnchoredChat, StoredTurn
 from store.core import times, tombstones
 from store.core.database import Database
@@ -64,7 +61,6 @@ T = TypeVar("T")
 MAX_FILES = 10
 MAX_IMAGE_BYTES = 20_000_000
 """Of all images of one question: they are sent as they are."""
-NEUTRAL: str = PROMPTS["identity"]
 _refused = partial(TurnRefused, "attachment_refused", "attachments")
 
 MAX_ANSWER_TOKENS = 1_500
@@ -129,22 +125,6 @@ class Attached:
 
     def __bool__(self) -> bool:
         return bool(self.own or self.earlier)
-
-
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """As whom the model speaks: the words of a persona (None: of an override, of the chat, or the neutral
-    ones), with a note under them after one empty line.
-    """
-
-    words: str
-    persona: Persona | None = None
-    style_note: str = ""
-
-    @property
-    def identity(self) -> str:
-        """The block of the prompt, byte for byte as it is sent."""
-        return f"{self.words}\n\n{self.style_note}" if self.style_note else self.words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,47 +378,6 @@ def _attached(services: TurnServices, request: TurnRequest, model: AnyModel) -> 
         megabytes = MAX_IMAGE_BYTES // 1_000_000
         raise _refused(_("the images of one question may have %(number)s MB", number=megabytes))
     return attached
-
-
-# -- as whom the model speaks -----------------------------------------------------------------
-#
-# The one block of the prompt that a person owns whole and that is stored. The first that is there: what the
-# request says; the persona that it names; what the chat began with, which stays authoritative when it is
-# opened again, or in a new chat the active persona; the neutral default. It is sent byte for byte.
-
-
-def resolve_voice(database: Database, request: TurnRequest) -> Voice:
-    """Who speaks in one turn. An override is for this turn alone; a blank one is none.
-
-    A style note stands under whatever speaks, after one empty line. Raises `TurnRefused` and
-    `NotFound`.
-    """
-    override, note = request.system_prompt, request.style_note.strip()
-    too_long = (
-        (override, MAX_PROMPT_CHARS, N_("the system prompt is longer than %(number)s characters")),
-        (note, MAX_NOTE_CHARS, N_("the note is longer than %(number)s characters")),
-    )
-    for given, limit, sentence in too_long:
-        if given and len(given) > limit:
-            raise TurnRefused("invalid_system_prompt", "system_prompt", _(sentence, number=limit))
-    if override and override.strip():
-        return Voice(override, None, note)
-    if request.persona_id == NO_VOICE:
-        return Voice(NEUTRAL, None, note)
-    if request.persona_id is not None:
-        persona = personas.get(database, request.persona_id)
-        if persona.archived_ms is not None:
-            raise NotFound("persona", persona.id)
-        return Voice(persona.system_prompt, persona, note)
-    if request.chat_id is None:
-        active = personas.active(database)
-        return Voice(active.system_prompt, active, note) if active else Voice(NEUTRAL, None, note)
-    stored = conversations.identity(database, request.chat_id)
-    spoken = personas.of_turn(database, request.chat_id, 1).version
-    if not (stored and spoken):  # an override, or nobody
-        return Voice(stored or NEUTRAL, None, note)
-    # Whose words a chat began with, as they were then.
-    return Voice(stored, replace(personas.get(database, spoken.persona_id), version=spoken.version), note)
 
 
 # -- the turn under way -----------------------------------------------------------------------

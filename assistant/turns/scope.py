@@ -7,25 +7,24 @@ where words of time stay unread, the answer keeps to what is certain, and is nev
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from functools import partial
 from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from assistant.core.errors import TimeRangeRequired, TurnRefused
 from assistant.core.records import Scope, TurnFilters, TurnRequest
-from assistant.core.strings import day, text
 from assistant.core.texts import Language, answer_language, asked_in, normalize
 from assistant.language import questions, time_phrases
+from assistant.language.mentions import Mentions, read_mentions
 from assistant.language.questions import Form, asked_words, form_of
 from assistant.language.time_phrases import Calendar, Found, Refusal
 from assistant.retrieval import usage
 from assistant.turns import anchor_facts
 from assistant.turns.anchor_facts import AnchorFacts
+from assistant.turns.scope_text import told
 from store.chats import conversations
 from store.core import times
 from store.core.database import Database
@@ -72,8 +71,8 @@ class Reader:
     request: TurnRequest
     message: str
     zone: ZoneInfo
-    about: AnchorFacts | None
-    uses_tools: bool
+    about: AnchorFacts | None = None
+    uses_tools: bool = False
     permits: Callable[[Segment], bool] | None = None
 
     def __post_init__(self) -> None:
@@ -92,14 +91,15 @@ class Reader:
 
     def understood(self) -> Understood:
         """What is asked. Raises `TurnRefused`; `TimeRangeRequired` where no answer is certain."""
-        ahead = self._settle_scope()
+        self.scope = self.settle_scope()
         self.form, self.words = form_of(self.topic, self.language), asked_words(self.topic, self.language)
         leans = not self.about and (
             questions.goes_on(self.topic, self.language) or questions.leans(self.topic, self.language)
         )
         if leans or (self.before and not (self.about or self.phrase) and self._may_lean()):
             self._follow()
-        if ahead:  # what was said of a time to come is asked: nobody did anything then
+        if self.scope.ahead:  # what was said of a time to come is asked: nobody did anything then
+            ahead = self.scope.phrase
             self.form = Form.FACT if self.form is Form.SUMMARY else self.form
             self.words, self.topic = (*self.words, normalize(ahead)), f"{self.topic} {ahead}"
         if span := self._done_beside():
@@ -123,20 +123,18 @@ class Reader:
         phrase = time_phrases.in_message(mentions.rest, self.calendar)
         return mentions, phrase, _without(mentions.rest, phrase)
 
-    def _settle_scope(self) -> str:
-        """Set the scope; the words of a time to come, "" for none."""
+    def settle_scope(self) -> Scope:
+        """What the message is about, before what it goes on from is known. Raises `TimeRangeRequired`."""
         database, rest, phrase, now_ms = self.database, self.mentions.rest, self.phrase, self.request.now_ms
         if phrase and self.is_read:
             if ahead := to_come(database, rest, phrase, self.calendar):
                 self.topic = self.subject = _without(rest, ahead[0])
                 spans = tuple((each.start_ms, each.end_ms) for each in ahead)
-                self.scope = everything(database, now_ms, phrase=ahead[0].phrase, ahead=spans)
-                return ahead[0].phrase
+                return everything(database, now_ms, phrase=ahead[0].phrase, ahead=spans)
             if stands_on_screens(database, rest, phrase, now_ms):
-                self.scope, self.topic = everything(database, now_ms, phrase=phrase.phrase), rest
-                return ""
-        self.scope = self._named_scope()
-        return ""
+                self.topic = rest
+                return everything(database, now_ms, phrase=phrase.phrase)
+        return self._named_scope()
 
     def _named_scope(self) -> Scope:
         request, phrase = self.request, self.phrase
@@ -346,129 +344,3 @@ def _first_ms(database: Database, now_ms: int) -> int:
     with database.read() as connection:
         first = sample.load(connection, sample.first_ids(connection, Filters(0, now_ms), 1))
     return first[0].captured_ms if first else now_ms - 1
-
-
-# -- in words ---------------------------------------------------------------------------------
-
-
-def told(
-    scope: Scope,
-    filters: TurnFilters,
-    zone: tzinfo,
-    now_ms: int,
-    language: Language,
-    is_of_frame: bool = False,
-) -> str:
-    """``everything, Monday 12 Oct – Tuesday 13 Oct``; ``Tuesday 13 Oct, 10:00–12:30, in Code``.
-
-    Days go by their dates: it is kept, and read on other days.
-    """
-    named = partial(day, zone=zone, now_ms=now_ms, language=language)
-    edges = [scope.start_ms, *(ms for span in scope.left_out for ms in span), scope.end_ms]
-    spans = zip(edges[::2], edges[1::2], strict=True) if scope.start_ms < now_ms else ()
-    parts = [_span(*span, scope.is_everything, zone, language, named) for span in spans]
-    if scope.is_everything:
-        parts.insert(0, text("everything", language, "scope"))
-    if scope.ahead:
-        parts.append(of_days(scope.ahead, scope.phrase, zone, now_ms, language))
-    elif scope.start_ms >= now_ms or (scope.is_everything and scope.phrase and not scope.unread):
-        phrase = scope.phrase or named(scope.start_ms)
-        name = "not_then" if scope.is_everything and scope.also else "not_recorded"
-        parts.append(text(name, language, "scope", phrase=phrase))
-    if is_of_frame:
-        parts.insert(0, text("frame", language, "scope"))
-    where = (filters.app_name, filters.window_name, filters.browser_url, filters.host)
-    parts += [text("in", language, "scope", name=name) for name in where if name]
-    if filters.focused is not None:
-        parts.append(text("focused" if filters.focused else "unfocused", language, "scope"))
-    if scope.unread:
-        parts.append(text("unread", language, "scope", words=scope.unread))
-    if scope.follows:
-        parts.append(text("follows", language, "scope", question=scope.follows))
-    return text("joint", language, "scope").join(parts)
-
-
-def of_days(
-    ahead: Sequence[tuple[int, int]], phrase: str, zone: tzinfo, now_ms: int, language: Language
-) -> str:
-    """``what it says of Friday 4 Dec``; ``of “4 December”`` where that may be of another year."""
-    start_ms, end_ms = ahead[0]
-    first, last = (day(ms, zone, now_ms, language) for ms in (start_ms, end_ms - 1))
-    days = f"“{phrase}”" if len(ahead) > 1 else first if first == last else f"{first} – {last}"
-    return text("ahead", language, "scope", days=days)
-
-
-def counted(scope: Scope, frames: int, language: Language) -> Scope:
-    """The scope of everything, with how much that is."""
-    if not scope.is_everything:
-        return scope
-    count = text("frames", language, "scope", count=frames)
-    return replace(scope, text=f"{scope.text}{text('joint', language, 'scope')}{count}")
-
-
-def _span(
-    start_ms: int,
-    end_ms: int,
-    is_everything: bool,
-    zone: tzinfo,
-    language: Language,
-    named: Callable[[int], str],
-) -> str:
-    """Days alone where they are whole, or where everything is meant."""
-    start, end = (times.to_local(ms, zone) for ms in (start_ms, end_ms))
-    first, last = (named(ms) for ms in (start_ms, end_ms - 1))
-    days = first if first == last else f"{first} – {last}"
-    is_whole = not (start.hour or start.minute or end.hour or end.minute)
-    if is_whole or is_everything:
-        return days
-    ends_at = "24:00" if first == last and not (end.hour or end.minute) else f"{end:%H:%M}"
-    if first == last:
-        return f"{first}{text('joint', language, 'scope')}{start:%H:%M}–{ends_at}"
-    return f"{first} {start:%H:%M} – {last} {ends_at}"
-
-
-# -- @mentions that are no words for a time: ``@selection``, ``@app:Code``, ``@Code`` -----------
-#
-# ``@today``, ``@yesterday`` and ``@last-hour`` are words of `time_phrases`. An app is mentioned by the name
-# it was recorded with, in any case, its spaces written or as "-"; behind ``@app:`` any word or "quoted name"
-# will do.
-
-
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """What was mentioned. `rest` is the message without it; of several apps the first counts."""
-
-    app: str | None
-    has_selection: bool
-    rest: str
-
-
-_SELECTION = r"(?P<selection>selection(?![A-Za-z0-9])|选区)"
-_SAID = r"app:(?:\"(?P<quoted>[^\"\n]{1,100})\"|(?P<bare>[^\s\",，。;；:：?？!！]{1,100}))"
-
-
-def read_mentions(message: str, app_names: Iterable[str]) -> Mentions:
-    """The mentions of a message; `app_names` are those that were recorded."""
-    names = sorted(filter(None, app_names), key=lambda name: (-len(name), name))
-    known = [(re.sub(r"\\[ -]", "[ -]", re.escape(name)), name) for name in names]
-    written = "|".join(pattern for pattern, _ in known) or "(?!)"
-    # What follows "app:" is the name, also where an app is called "app"; none runs on into another word.
-    named = rf"(?:app:|(?!app:))(?P<name>{written})(?!(?<=[A-Za-z0-9])[A-Za-z0-9])"
-    sign = re.compile(rf"(?<![A-Za-z0-9_.+-])@(?:{_SELECTION}|{named}|{_SAID})", re.IGNORECASE)
-    app: str | None = None
-    has_selection = False
-
-    def take(mention: re.Match[str]) -> str:
-        nonlocal app, has_selection
-        if mention["selection"]:
-            has_selection = True
-            return " "
-        if app is not None:
-            return mention[0]
-        said = mention["name"] or ""
-        matching = (name for pattern, name in known if re.fullmatch(pattern, said, re.IGNORECASE))
-        app = next(matching, None) or mention["quoted"] or mention["bare"]
-        return " "
-
-    rest = sign.sub(take, message)
-    return Mentions(app, has_selection, rest)

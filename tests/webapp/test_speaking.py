@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 from assistant.turns.model_session import EVIDENCE_RULES
-from assistant.turns.plan import NEUTRAL
+from assistant.turns.voices import NEUTRAL
 from store.chats import conversations, personas
 from store.chats.personas import BUILT_IN, Persona, PersonaText
 from store.core.database import Database

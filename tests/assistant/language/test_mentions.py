@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from assistant.language import mentions
 from assistant.language.time_phrases import in_field, in_message
-from assistant.turns import scope
 from tests.assistant.language.test_time_phrases import SHANGHAI, in_ms, outcome
 from tests.tables import for_each
 
@@ -16,16 +16,16 @@ VECTORS = json.loads((Path(__file__).parent / "mentions.json").read_text(encodin
 
 @for_each("case", VECTORS["mentions"], ids=lambda case: case["message"])
 def test_a_mention_means_what_the_vector_says(case: dict[str, Any]) -> None:
-    found = scope.read_mentions(case["message"], VECTORS["apps"])
+    found = mentions.read_mentions(case["message"], VECTORS["apps"])
     assert (found.app, found.has_selection, found.rest) == (case["app"], case["selection"], case["rest"])
 
 
 def test_an_app_may_be_called_app_or_be_written_with_any_letter() -> None:
     names = ["app", "İTunes"]
-    assert scope.read_mentions('@app:"My App" q', names) == scope.Mentions("My App", False, "  q")
-    assert scope.read_mentions("@app q", names) == scope.Mentions("app", False, "  q")
+    assert mentions.read_mentions('@app:"My App" q', names) == mentions.Mentions("My App", False, "  q")
+    assert mentions.read_mentions("@app q", names) == mentions.Mentions("app", False, "  q")
     for written in ("@İTunes q", "@app:itunes q"):
-        assert scope.read_mentions(written, names) == scope.Mentions("İTunes", False, "  q")
+        assert mentions.read_mentions(written, names) == mentions.Mentions("İTunes", False, "  q")
 
 
 @for_each("case", VECTORS["phrases"], ids=lambda case: case["phrase"])

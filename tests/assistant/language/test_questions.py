@@ -10,7 +10,6 @@ from assistant.language.questions import (
     form_of,
     goes_on,
     leans,
-    says_change,
     without_settling,
 )
 from tests.tables import for_each
@@ -136,22 +135,6 @@ def test_a_question_that_begins_so_or_has_a_pronoun_leans_on_the_one_before(
     question: str, does_lean: bool
 ) -> None:
     assert leans(question, asked_in(question)) is does_lean
-
-
-@for_each(
-    ("line", "is_change"),
-    [
-        ("the keys are now at the baker's", True),
-        ("Der Termin wird auf Freitag verschoben", True),
-        ("交货期改到五月", True),
-        ("예약이 26일로 바뀌었어", True),
-        ("the keys are at the baker's", False),
-        ("Termin am Freitag", False),
-        ("交货期五月", False),
-    ],
-)
-def test_a_line_says_that_something_changed(line: str, is_change: bool) -> None:
-    assert says_change(line) is is_change
 
 
 @for_each(

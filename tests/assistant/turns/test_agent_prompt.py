@@ -27,7 +27,8 @@ from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.tools.registry import registry
 from assistant.tools.tool import Tool
 from assistant.turns import model_session
-from assistant.turns.plan import NEUTRAL, TurnPlan, Voice
+from assistant.turns.plan import TurnPlan
+from assistant.turns.voices import NEUTRAL, Voice
 from engines.chat.extractive import ExtractiveModel
 from store.core.settings import ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS

@@ -17,8 +17,9 @@ from assistant.core.errors import TurnRefused
 from assistant.core.records import TurnRequest, TurnResult
 from assistant.tools.registry import GATHERING
 from assistant.turns import anchor_facts, turn
-from assistant.turns.plan import NEUTRAL, TurnServices
+from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer
+from assistant.turns.voices import NEUTRAL
 from store.chats import conversations, personas, records
 from store.chats.personas import BUILT_IN, PersonaText
 from store.chats.records import Anchor

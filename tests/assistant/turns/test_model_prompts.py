@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.turns.plan import NEUTRAL
+from assistant.turns.voices import NEUTRAL
 from store.chats import conversations, prompts
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, run

@@ -17,9 +17,10 @@ from assistant.core.records import (
     TurnRequest,
 )
 from assistant.turns import answering
-from assistant.turns.plan import NEUTRAL, TurnServices
+from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import answer, run_turn
+from assistant.turns.voices import NEUTRAL
 from engines.cancellation import CancelToken
 from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER

@@ -17,8 +17,8 @@ from flask import Flask
 from assistant.context.background import NO_CONTEXT
 from assistant.core.records import FinalEvent, TextEvent
 from assistant.turns.live import LiveTurn
-from assistant.turns.plan import NEUTRAL
 from assistant.turns.stored_turns import stored_turn
+from assistant.turns.voices import NEUTRAL
 from engines.cancellation import CancelToken
 from store.chats import conversations
 from store.core.database import Database

@@ -12,22 +12,15 @@ from typing import NamedTuple
 from flask import request
 from werkzeug.wrappers import Response
 
-from assistant.core.records import MAX_MESSAGE_CHARS
+from assistant.core.errors import TimeRangeRequired
+from assistant.core.records import MAX_MESSAGE_CHARS, TurnRequest
 from assistant.core.strings import text
 from assistant.core.texts import own_language
-from assistant.language.time_phrases import Found, Refusal, in_message
-from assistant.turns.scope import (
-    answered,
-    is_same_span,
-    of_days,
-    read_mentions,
-    spans_of,
-    stands_on_screens,
-    to_come,
-)
+from assistant.language.time_phrases import Found, Refusal
+from assistant.turns.scope import Reader, is_same_span, spans_of
+from assistant.turns.scope_text import of_days
 from store.core import preferences, times
 from store.core.translation import gettext as _
-from store.frames import apps
 from webapp.core import formatting, parameters, templating
 from webapp.core.parameters import NO_RANGE, Range
 from webapp.core.services import Viewer, services, viewer
@@ -79,41 +72,57 @@ def chosen_range(form: Mapping[str, str], who: Viewer) -> Range:
 def understand(form: Mapping[str, str], who: Viewer) -> Understood:
     """What the fields ``message``, ``when``, ``phrase``, ``selection`` and ``reading`` say together."""
     message = form.get("message", "")[:MAX_MESSAGE_CHARS]
-    mentions = read_mentions(message, apps.names(services().database) if "@" in message else ())
-    app = mentions.app or ""
+    reader = Reader(
+        services().database,
+        TurnRequest(
+            message,
+            who.zone_name,
+            who.now_ms,
+            chat_id=parameters.number(form, "chat"),
+            day_start_min=who.day_start_min,
+            week_start=who.week_start,
+        ),
+        message,
+        who.zone,
+    )
+    app = reader.mentions.app or ""
     if form.get("when"):
         given = parameters.range_of(form, who, "from_ms", "to_ms") if form.get("phrase") else NO_RANGE
         if not given.is_given:
             return Understood(problem=given.problem.removesuffix("."), app=app)
         return _of_readings([given.bounds], form, who, app)
-    if mentions.has_selection:
+    if reader.mentions.has_selection:
         selected = _span(form.get("selection", ""))
         if selected is None:
             problem = _("“@selection” needs a range: look at one on the timeline, or choose one here")
             return Understood(problem=problem, app=app)
         return replace(_of_readings([selected], form, who, app), is_selection=True)
-    read = in_message(mentions.rest, who.calendar)
-    ahead = to_come(services().database, mentions.rest, read, who.calendar) if read else ()
-    if ahead:
-        spans = [(each.start_ms, each.end_ms) for each in ahead]
-        said = of_days(spans, ahead[0].phrase, who.zone, who.now_ms, own_language())
+    if not message.strip():
+        return Understood(app=app)
+    return _of_scope(reader, form, who, app)
+
+
+def _of_scope(reader: Reader, form: Mapping[str, str], who: Viewer, app: str) -> Understood:
+    """The scope that an answer would have, and its other readings."""
+    phrase, problem = reader.phrase, ""
+    try:
+        scope = reader.settle_scope()
+    except TimeRangeRequired:
+        scope = None
+    if scope and scope.is_everything and scope.phrase and not scope.unread:
+        said = text("not_recorded", own_language(), "scope", phrase=scope.phrase)
+        if scope.ahead:
+            said = of_days(scope.ahead, scope.phrase, who.zone, who.now_ms, own_language())
         return Understood(app=app, is_everything=True, problem=said)
-    if read and stands_on_screens(services().database, mentions.rest, read, who.now_ms):
-        nothing = text("not_recorded", own_language(), "scope", phrase=read.phrase)
-        return Understood(app=app, is_everything=True, problem=nothing)
-    match read:
-        case Refusal() as refusal:
-            problem = "" if refusal.problem == "ambiguous" else parameters.time_problem(refusal)
-            if not refusal.also:
-                return Understood(problem=problem, app=app)
-            return replace(_of_readings(spans_of(refusal), form, who, app), problem=problem)
-        case Found() as found:
-            return _of_readings(spans_of(found), form, who, app, found)
-    chat = parameters.number(form, "chat")  # a follow-up is about what the question before it was about
-    before = [] if chat is None or app else answered(services().database, chat)
-    if before and not before[0][1].is_everything and message.strip():
-        return _of_readings([(before[0][1].start_ms, before[0][1].end_ms)], form, who, app)
-    return Understood(app=app, is_everything=bool(message.strip()) and not app)
+    if isinstance(phrase, Refusal):
+        problem = "" if phrase.problem == "ambiguous" else parameters.time_problem(phrase)
+        if not phrase.also:
+            return Understood(problem=problem, app=app)
+    if scope is None or scope.is_everything:
+        return Understood(app=app, is_everything=not app)
+    spans = spans_of(phrase) if phrase else [(scope.start_ms, scope.end_ms)]
+    found = phrase if isinstance(phrase, Found) else None
+    return replace(_of_readings(spans, form, who, app, found), problem=problem)
 
 
 def _of_readings(

@@ -16,7 +16,8 @@ from assistant.core.texts import estimate_tokens
 from assistant.tools import registry
 from assistant.tools.registry import offered
 from assistant.turns import model_session
-from assistant.turns.plan import NEUTRAL, TurnPlan, resolve_voice
+from assistant.turns.plan import TurnPlan
+from assistant.turns.voices import NEUTRAL, resolve_voice
 from store.chats import personas
 from store.chats import prompts as stored_prompts
 from store.chats.prompts import MAX_CHARS, PromptVersion
