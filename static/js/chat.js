@@ -9,6 +9,7 @@ import { all, onceEntered } from './dom.js'
 import { swapIn } from './events.js'
 import { attach } from './files/attach.js'
 import { open } from './window/session.js'
+import { tell } from './window/verbose.js'
 import { t } from './words.js'
 
 const NEAR_END_PX = 80
@@ -65,6 +66,7 @@ function composer(form) {
     message.focus()
   })
   attach(form)
+  if ('verbose' in form.dataset) tell(form)
   if (form.dataset.draft) onceEntered(form, () => keep(form))
   const opens = () => open(form)
   form.addEventListener('focusin', opens)

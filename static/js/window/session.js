@@ -1,9 +1,7 @@
 // The session of this window: opened when somebody begins to write, heard of while the page is there,
 // closed when it is left. After a reload of the same chat it goes on; the server decides that.
 
-import { tell } from './verbose.js'
-
-const KEY = 'chat-session'
+export const KEY = 'chat-session'
 
 export async function open(form) {
   if (form.dataset.session) return
@@ -18,7 +16,6 @@ export async function open(form) {
   sessionStorage.setItem(KEY, session)
   form.elements.session_id.value = session
   live(form, session)
-  if ('verbose' in form.dataset) tell(session)
   form.dataset.session = session
 }
 

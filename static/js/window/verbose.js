@@ -1,20 +1,39 @@
 // While somebody wants it (Settings, Logging): the console says what each answer was about.
 
-export function tell(session) {
+import { KEY } from './session.js'
+
+const ASKED = 'chat-asked'
+const watched = new WeakSet()
+
+// From the first question on, which leads to a page where its answer may stand already.
+export function tell(form) {
   const transcript = document.querySelector('#transcript')
-  const told = new Set(finished(transcript).map(turn => turn.id))
+  if (!form.dataset.chat) form.addEventListener('submit', () => sessionStorage.setItem(ASKED, 'first'))
+  if (watched.has(transcript)) return
+  watched.add(transcript)
+  const isFirst = sessionStorage.getItem(ASKED) && transcript.querySelectorAll('[data-turn]').length === 1
+  sessionStorage.removeItem(ASKED)
+  const told = new Set(isFirst ? [] : finished(transcript).map(turn => turn.id))
   const look = () => {
     for (const turn of finished(transcript)) {
       if (told.has(turn.id)) continue
       told.add(turn.id)
-      const topic = document.querySelector('#topic-chip')?.textContent.trim() || 'none'
-      const length = turn.querySelector('.answer')?.textContent.trim().length ?? 0
+      const session = Number(sessionStorage.getItem(KEY))
+      const topic = document.querySelector('#topic-chip a')?.lastChild.textContent.trim() || 'none'
+      const length = said(turn).length
       console.info('recollect context', { session, topic, length })
     }
   }
+  look()
   new MutationObserver(look).observe(transcript, { childList: true, subtree: true, attributeFilter: ['aria-busy'] })
 }
 
 function finished(transcript) {
   return [...transcript.querySelectorAll('[data-turn]')].filter(turn => turn.getAttribute('aria-busy') !== 'true')
+}
+
+// An answer without the quotes under it.
+function said(turn) {
+  const parts = [...turn.querySelectorAll('.answer > :not(.quote, .rest)')]
+  return parts.map(part => part.textContent).join('\n').trim()
 }
