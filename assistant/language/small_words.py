@@ -41,13 +41,11 @@ _Hashes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 def language_of(text: str) -> str:
     """The language of whose small words a text has most; of one without any what its script tells, or ""."""
-    found = _counted(text)
     by_script = next((language for language, sign in _OF_SCRIPT if sign.search(text)), "")
     # Of two with as many the one whose nouns have capitals, so that less is taken for a name; then the one
     # with the shorter list.
-    return max(
-        found, key=lambda each: (found[each], has_capital_nouns(each), -_size(each)), default=by_script
-    )
+    most = languages_of(text)
+    return max(most, key=lambda each: (has_capital_nouns(each), -_size(each)), default=by_script)
 
 
 def languages_of(text: str) -> list[str]:

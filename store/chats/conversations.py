@@ -31,8 +31,8 @@ from store.chats.records import (
     Turn,
 )
 from store.core import copies, tombstones
-from store.core.database import Database, change, scalar
-from store.core.errors import Outdated
+from store.core.database import Database, scalar
+from store.core.errors import DatabaseDamaged, Outdated
 from store.core.records import columns, insert, put
 from store.core.tokenizer import estimate_tokens
 
@@ -145,6 +145,7 @@ def add_turn(
 
     Raises `peewee.IntegrityError` when the chat has gone, `NotFound` when a file has.
     """
+    session_id = _of_chat(database, session_id, chat_id)
     with database.write() as connection:
         last = Turn.select(fn.max(Turn.n)).where(Turn.conversation_id == chat_id)
         n = (last.scalar(database.peewee) or 0) + 1
@@ -158,7 +159,7 @@ def add_turn(
             given=_json(dict(given or {})),
             last_deletion_id=tombstones.newest(connection) if last_deletion_id is None else last_deletion_id,
         ).execute(database.peewee)  # fmt: skip
-        _say(database, chat_id, n, "user", question, now_ms, _of_chat(connection, session_id, chat_id))
+        _say(database, chat_id, n, "user", question, now_ms, session_id)
         attachments.claim(connection, attached, chat_id, n, now_ms)
     return StoredTurn(id=int(turn_id), chat_id=chat_id, payload={}, given=dict(given or {}), **told)
 
@@ -313,19 +314,21 @@ def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
     )
 
 
-def _of_chat(connection: apsw.Connection, session_id: int | None, chat_id: int) -> int | None:
+def _of_chat(database: Database, session_id: int | None, chat_id: int) -> int | None:
     """The window, where it is one of this chat or of none yet; it is one of this chat from now on. None where
-    windows cannot be read: a question is asked without one.
+    windows cannot be read: a question is asked without one. A transaction of its own: one that has met a
+    damaged page may write nothing more.
     """
     if session_id is None:
         return None
     sql = """
         update chat_sessions set conversation_id = :chat
         where id = :id and coalesce(conversation_id, :chat) = :chat
+            and exists (select 1 from conversations where id = :chat)
         """
     try:
-        return session_id if change(connection, sql, {"id": session_id, "chat": chat_id}) else None
-    except (apsw.SQLError, apsw.CorruptError) as error:
+        return session_id if database.change(sql, {"id": session_id, "chat": chat_id}) else None
+    except (apsw.SQLError, DatabaseDamaged) as error:
         log.warning("a question is asked in no window: %s", type(error).__name__)
         return None
 

@@ -327,14 +327,27 @@ def test_the_whole_way_a_fault_costs_the_pack_and_not_the_answer(
     assert (told, len(fault.lines)) == ([False, True], 1)
 
 
+MOVED = """
+update sqlite_schema set rootpage = (select rootpage from sqlite_schema where name = 'chat_sessions_by_chat')
+where name = 'chat_sessions'
+"""
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
 def test_without_the_table_of_windows_there_is_an_answer_and_its_page(
-    app: Flask, browser: Actor, program: Actor, stub: StubModel, database: Database
+    app: Flask, browser: Actor, program: Actor, stub: StubModel, database: Database, is_damaged: bool
 ) -> None:
+    """Also where a page of it is damaged: then SQLite lets nothing more be written in the same transaction."""
     session = program.post("/api/v1/chat/new").get_json()["session_id"]
     stub.reply({"answer_md": "I do not know.", "evidence": []})
     with database.write() as connection:
-        connection.execute("pragma legacy_alter_table = on")
-        connection.execute("alter table chat_sessions rename to lost_sessions")
+        if is_damaged:
+            connection.execute("pragma writable_schema = on")
+            connection.execute(MOVED)
+            connection.execute("pragma schema_version = 4242")
+        else:
+            connection.execute("pragma legacy_alter_table = on")
+            connection.execute("alter table chat_sessions rename to lost_sessions")
     body = {"message": "Is it final?", "timezone": "UTC", "mode": "agent", "context_version": "v2"}
     answer = program.post("/api/v1/ai/chat/stream", json={**body, "session_id": session})
     assert answer.status_code == 200, answer.text
