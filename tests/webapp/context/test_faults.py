@@ -337,7 +337,7 @@ where name = 'chat_sessions'
 def test_without_the_table_of_windows_there_is_an_answer_and_its_page(
     app: Flask, browser: Actor, program: Actor, stub: StubModel, database: Database, is_damaged: bool
 ) -> None:
-    """Also where a page of it is damaged: then SQLite lets nothing more be written in the same transaction."""
+    """Also where a page of it is damaged: then SQLite lets nothing more be written in that transaction."""
     session = program.post("/api/v1/chat/new").get_json()["session_id"]
     stub.reply({"answer_md": "I do not know.", "evidence": []})
     with database.write() as connection:
