@@ -220,6 +220,9 @@ SHOWN = (
         ("二〇三三年张飞卖出了八千头大象给诸葛亮。", ""),
         ("二号浮标的时钟偏差降到九千毫秒。", ""),
         ("一号浮标的时钟偏差降到三毫秒。", "一号浮标的时钟偏差降到三毫秒。"),
+        # A word of signs is one of four here, however many pairs it has.
+        (["一号浮标 zorblax flamingo paid"], ""),
+        (["read 一号浮标的时钟偏差"], "Read 一号浮标的时钟偏差"),
         ("Сергей проверила настройки хранения.", ""),
         ("Анна проверила настройки хранения.", "Анна проверила настройки хранения."),
         # Who begins with a small letter writes a capital for a name, even one that is a plain word.
