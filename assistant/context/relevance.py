@@ -87,11 +87,12 @@ def forms_of(text: str) -> dict[str, set[str]]:
 
 
 def is_told_of(sentence: str, text: Terms) -> bool:
-    """Whether half of the words of a sentence stand in a text. Signs that stand together are one word, which
-    does where half of its pairs do: a short one is not to speak for all the words beside it.
+    """Whether half of the words of a sentence stand in a text; figures are none. Signs that stand together
+    are one word, which does where half of its pairs do: a short one is not to speak for all beside it.
     """
     runs = filter(None, map(question_words, _SIGNS.findall(normalize(sentence))))
-    told = [stem in text for stem in {word[:_STEM] for word in _words(sentence)}]
+    stems = {word[:_STEM] for word in _words(sentence) if not word.isdecimal()}
+    told = [stem in text for stem in stems]
     told += [2 * sum(pair in text for pair in run) >= len(run) for run in runs]
     return bool(told) and 2 * sum(told) >= len(told)
 

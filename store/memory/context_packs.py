@@ -163,10 +163,10 @@ def unjudged(database: Database, turn_ids: Iterable[int]) -> dict[int, str]:
 
 
 def telemetry(database: Database) -> Telemetry:
-    """Means over all sampled turns."""
+    """Means over all sampled turns; the time over those whose background was made, and not given again."""
     sql = """
         select count(*), coalesce(avg(pack_tokens), 0), coalesce(avg(prompt_tokens), 0),
-            coalesce(avg(build_ms), 0), avg(helpfulness)
+            coalesce(avg(nullif(build_ms, 0)), 0), avg(helpfulness)
         from context_samples
         """
     return Telemetry(*database.rows(sql)[0])

@@ -222,6 +222,7 @@ SHOWN = (
         ("一号浮标的时钟偏差降到三毫秒。", "一号浮标的时钟偏差降到三毫秒。"),
         # A word of signs is one of four here, however many pairs it has.
         (["一号浮标 zorblax flamingo paid"], ""),
+        (["14 1,200 zorblax flamingo paid for retention"], ""),
         (["read 一号浮标的时钟偏差"], "Read 一号浮标的时钟偏差"),
         ("Сергей проверила настройки хранения.", ""),
         ("Анна проверила настройки хранения.", "Анна проверила настройки хранения."),

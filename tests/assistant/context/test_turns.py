@@ -333,6 +333,9 @@ def test_sizes_times_and_use_are_sampled_without_words(window: Window) -> None:
     telemetry = context_packs.telemetry(window.deps.database)
     assert telemetry.helpfulness is not None and telemetry.helpfulness > 0
     assert telemetry.samples == 1 and 0 < telemetry.pack_tokens < telemetry.prompt_tokens
+    window.ask("And what was set?")  # given again: no time was taken for it
+    again = context_packs.telemetry(window.deps.database)
+    assert (again.samples, again.build_ms) == (2, telemetry.build_ms)
     with window.deps.database.read() as connection:
         columns = {name for _, name, *_ in rows(connection, "pragma table_info(context_samples)")}
     assert columns == {
