@@ -20,7 +20,8 @@ export function tell(form) {
       told.add(turn.id)
       const session = Number(sessionStorage.getItem(KEY))
       const topic = document.querySelector('#topic-chip a')?.lastChild.textContent.trim() || 'none'
-      const length = said(turn).length
+      const parts = [...turn.querySelectorAll('.answer > :not(.quote, .rest)')] // without the quotes under them
+      const length = parts.reduce((sum, part) => sum + part.textContent.trim().length, 0)
       console.info('recollect context', { session, topic, length })
     }
   }
@@ -30,10 +31,4 @@ export function tell(form) {
 
 function finished(transcript) {
   return [...transcript.querySelectorAll('[data-turn]')].filter(turn => turn.getAttribute('aria-busy') !== 'true')
-}
-
-// An answer without the quotes under it.
-function said(turn) {
-  const parts = [...turn.querySelectorAll('.answer > :not(.quote, .rest)')]
-  return parts.map(part => part.textContent).join('\n').trim()
 }
