@@ -181,9 +181,15 @@ def test_a_palette_that_is_closed_says_nothing_and_one_that_fails_offers_nothing
 
 @pytest.mark.parametrize("path", ["/timeline", "/chat", "/settings/storage"])
 def test_words_typed_after_a_slash_are_searched_for_and_no_keys(visitor: Visit, path: str) -> None:
-    page, asked = visitor.go(path), list[str]()
+    page, asked, held = visitor.go(path), list[str](), list[Route]()
     page.on("request", lambda request: asked.append(request.url) if "/search" in request.url else None)
-    page.keyboard.type("/tgbthe command")  # each of the first letters is a key of the timeline
+    page.route(re.compile(r"/search$"), lambda route: held.append(route))
+    page.keyboard.type("/tgbthe ")  # each of the letters is a key of the timeline
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    expect(page.locator("#q")).to_have_value("tgbthe ")
+    page.keyboard.type("command")
     expect(page.locator("#q")).to_have_value("tgbthe command")
     expect(page.locator("#q")).to_be_focused()
     expect(page.locator("#results")).to_contain_text("tgbthe")

@@ -14,6 +14,8 @@ from assistant.turns import turn
 from assistant.turns.model_session import RESULTS
 from store.chats import prompts as stored_prompts
 from store.core.database import Database
+from store.sources import entities
+from store.sources.entities import Provenance
 from tests.assistant.agents import agent_deps, asked, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
@@ -80,12 +82,17 @@ def test_a_model_without_messages_of_a_tool_gets_results_as_a_users_text(
     assert stub.requests[1]["tools"], "tools are still offered"
 
 
-def test_owner_and_examples_come_from_the_settings(database: Database, stub: StubModel) -> None:
+def test_the_owner_comes_from_memory_and_examples_from_the_settings(
+    database: Database, stub: StubModel
+) -> None:
     stub.reply("Hello.")
     with agent_deps(database, stub) as deps:
         run(deps)
     assert "screen of" not in stub.prompt(0)
-    with agent_deps(database, stub, owner="Ada Byron", examples="EXAMPLE-SENTINEL") as deps:
+    with database.write() as connection:
+        ada, _ = entities.store_entity(connection, "person", "Ada Byron", Provenance(NOW_MS))
+    entities.set_owner(database, ada)
+    with agent_deps(database, stub, examples="EXAMPLE-SENTINEL") as deps:
         run(deps)
     told = stub.prompt(1)
     assert (

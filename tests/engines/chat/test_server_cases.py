@@ -32,10 +32,10 @@ TOOL = {"name": "note_word", "description": "", "parameters": {"type": "object",
 def test_what_a_model_can_do_is_found_out(case: Mapping[str, Any], database: Database) -> None:
     with replaying(case["routes"]) as base_url:
         models = ChatModels(ChatSettings(base_url=base_url, model=case["model"]), {}, database=database)
-        endpoint = models.find_out(case["model"], patience_s=60)
+        report = models.test(case["model"])
         models.close()
-    assert endpoint is not None
-    assert {name: getattr(endpoint.found, name) for name in case["finds"]} == case["finds"]
+    assert report is not None
+    assert {name: getattr(report.found, name) for name in case["finds"]} == case["finds"]
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "finds" not in case.values[0]])
