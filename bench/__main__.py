@@ -22,8 +22,8 @@ import bench
 from bench.report import SETS, Report
 
 NAMES = (
-    "open", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth",
-    "sealed", "sealed_second", "sealed_third", "languages",
+    "open", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+    "sealed", "sealed_second", "sealed_third", "sealed_fourth", "languages",
 )  # fmt: skip
 
 

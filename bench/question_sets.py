@@ -2,7 +2,7 @@
 
 A set is a JSON file that was written by somebody who does not know the program: frames over some days,
 questions with what a right answer shows, searches with the frames they find. All may be looked at but
-those in ``sets/sealed``, ``sealed_second`` and ``sealed_third``, of which only totals are ever printed.
+those in folders called ``sealed…``, of which only totals are ever printed.
 """
 
 from __future__ import annotations

@@ -18,11 +18,18 @@ MAX_WRONG = 0.05
 @pytest.mark.end_to_end
 @pytest.mark.parametrize(
     ("name", "right"),
-    [("sealed", 0.9), ("languages", 0.86), ("sealed_second", 0.68), ("sealed_third", 0.72)],
+    [
+        ("sealed", 0.9),
+        ("languages", 0.86),
+        ("sealed_second", 0.68),
+        ("sealed_third", 0.72),
+        ("sealed_fourth", 0.86),
+    ],
 )
 def test_questions_of_strangers_are_answered(name: str, right: float) -> None:
-    """The second are asked in languages whose questions nobody wrote anything for, the others mostly in other
-    words than the screens'. What is reached; the goal is 0.86.
+    """The second are asked in languages whose questions nobody wrote anything for, the two after them
+    mostly in other words than the screens', the last as people ask in a first week. What is reached; the
+    goal is 0.86.
     """
     verdicts = Counter(
         one.verdict for one in judge_set(SETS / name / "questions.json", open_embedder("local"))
