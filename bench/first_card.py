@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Error, Page, expect, sync_playwright
 
 from bench.report import Report, percentile
 from bench.search_million import made_home
@@ -129,7 +129,7 @@ def _until(ask: Callable[[], Any]) -> Any:
         try:
             if answer := ask():
                 return answer
-        except Exception as error:  # the page was left for the next one while it was asked
+        except Error as error:  # the page was left for the next one while it was asked
             if "context" not in str(error):
                 raise
         time.sleep(0.05)

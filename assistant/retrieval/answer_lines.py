@@ -45,8 +45,10 @@ ENOUGH = 0.5
 """A frame with more than this part of a question, by weight, is about it."""
 BEARS = 0.5
 """Lines with less than this part of the best line's weight are not told."""
-NEARLY = MOST = 0.7
-NEARLY_ALL = 0.95
+NEARLY, NEARLY_ALL = 0.7, 0.95
+"""Parts of the weight of the best line, and of what it has of the question: one with less is not as good."""
+MOST = 0.7
+"""The part of what the best line has of the question with which a later line says how things stand now."""
 LOOKED_AT = 300
 """So many lines that are about the matter are looked at closely: is it the kind of thing asked for?"""
 MAX_TERMS = 600
