@@ -20,6 +20,7 @@ from assistant.language.time_pieces import is_noun_behind, letters, merged
 from assistant.language.time_ranges import Found as Found
 from assistant.language.time_ranges import found_of
 from assistant.language.time_said import Problem, Refused, Span
+from assistant.language.time_slips import is_like_time
 from assistant.language.time_tables import CAPITAL_NAMES
 
 MOMENT_MARGIN_MS = 300_000  # a single moment, where a range is wanted, is widened by this much on each side
@@ -63,7 +64,7 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
     times = {at: widened(each, calendar) for at, each in outcomes.items() if isinstance(each, Found)}
     for at, found in times.items():
         others = [] if _is_mention(text, row[at]) else [each for each in times if each != at]
-        unread = _unread(row, at, others)
+        unread = _unread(text, row, at, others)
         return Refusal(text[slice(*unread)], "unread", (found,)) if unread else found
     refused = [each for each in outcomes.values() if isinstance(each, Refusal)]
     refused += [
@@ -156,11 +157,11 @@ def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
 # awaited), such words right behind a time and right before it, and those that stand apart.
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
 _LEFT = (
-    r"(?:[h%RPCDZWMVr/JOLe]|Kn|(?<=[DPRW])n(?=[z;,]|$)|(?<=[@~<>SBF])(?:[nq]|0(?![xXU]))"
+    r"(?:[?h%RPCDZWMVr/JOLe]|(?<=\?)[nq0KUHk]|Kn|(?<=[DPRW])n(?=[z;,]|$)|(?<=[@~<>SBF])(?:[nq]|0(?![xXU]))"
     r"|(?<=&)[qK]|n[Tp]n?|z{1,2}f?0(?![xXU])|0z)"
 )
 _AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
-_BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
+_BEFORE = re.compile(rf"[<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
 _APART = re.compile(
     "(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C|[nC]e"
     "|(?:(?<=D[xXz])|(?<=D[xXz]{2}))P(?![xX])"
@@ -168,14 +169,14 @@ _APART = re.compile(
 _REACH = 20  # pieces
 
 
-def _unread(row: Sequence[Piece], at: int, others: Sequence[int]) -> tuple[int, int] | None:
+def _unread(text: str, row: Sequence[Piece], at: int, others: Sequence[int]) -> tuple[int, int] | None:
     """A stretch of the text with words of time that the piece does not hold.
 
     They stand right beside it, or anywhere but before the noun that they tell more of ("the Christmas
     list"), or are times of their own (`others`).
     """
-    weak = [each._replace(kind="0") if each.kind == "n" and each.is_weak else each for each in row]
-    kinds, first = letters(weak), max(0, at - _REACH)
+    first, end = max(0, at - _REACH), at + _REACH
+    kinds = "".join(_kind_beside(each, text) for each in row[:end]) + letters(row[end:])
     after, before = _AFTER.match(kinds, at + 1), _BEFORE.search(kinds[first:at])
     if after:
         left = after.span()
@@ -191,6 +192,14 @@ def _unread(row: Sequence[Piece], at: int, others: Sequence[int]) -> tuple[int, 
         left = next(iter([*apart, *((each, each + 1) for each in others)]), (0, 0))
     used = [piece for piece in row[slice(*left)] if piece.kind not in _FILL]
     return (used[0].start, used[-1].end) if used else None
+
+
+def _kind_beside(piece: Piece, text: str) -> str:
+    """The kind of a piece; "0" of a number that may be a clock time, "?" of what a word of time may be."""
+    if piece.kind == "n" and piece.is_weak:
+        return "0"
+    is_like = piece.kind in "xX" and is_like_time(text[piece.start : piece.end], piece.value)
+    return "?" if is_like else piece.kind
 
 
 # -- from spans to a range ----------------------------------------------------------------
