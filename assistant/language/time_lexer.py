@@ -17,7 +17,6 @@ from assistant.language.cldr import integer
 from assistant.language.time_said import PARTS, Point, Span
 from assistant.language.time_shapes import shape_of
 from assistant.language.time_tables import (
-    has_capital_names,
     LATIN,
     MOST_SIGNS,
     MOST_WORDS,
@@ -25,6 +24,7 @@ from assistant.language.time_tables import (
     folded,
     from_cldr,
     han,
+    has_capital_names,
     languages_by_month,
     languages_by_word,
     latin,

@@ -156,22 +156,27 @@ def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
 
 
 # In kinds of pieces: what may stand between, what is left of a time (a word of time, or a number where one is
-# awaited), what may stand between it and what may be a word of time, such words right behind a time and right before it, and those that stand apart.
+# awaited), what may stand between it and what may be a word of time, such words right behind a time and right
+# before it, and those that stand apart.
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
 _LEFT = (
     r"(?:[h%RPCDZWMVr/JOLe]|Kn|(?<=[DPRW])n(?=[z;,]|$)|(?<=[@~<>SBF])(?:[nq]|0(?![xXU]))"
     r"|(?<=&)[qK]|n[Tp]n?|z{1,2}f?0(?![xXU])|0z)"
 )
 _NEAR = "[fijg@,<>~SFTBE&pnqKkHLlU01z-]{0,8}"
-_AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|{_NEAR}[?*]|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
+_AFTER = re.compile(
+    rf"(?:{_BESIDE}{_LEFT}|{_NEAR}[?*]|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}"
+)
 _BEFORE = re.compile(rf"[<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE}|[?*]{_NEAR})+$")
 _APART = re.compile(
     "(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C|[nC]e"
     "|(?:(?<=D[xXz])|(?<=D[xXz]{2}))P(?![xX])"
 )
 _LIKELY = re.compile("[*]")
-_LIKELY_ALONE = re.compile(r"(?:(?<=[UVDPMWCLlpnAchS59@<>B~-])|(?<=[UVDPMWCLlpnAchS59@<>B~-]f))[?]"
-    "|[?]f?[UVDPMWCLc<]|[*]")
+_LIKELY_ALONE = re.compile(
+    r"(?:(?<=[UVDPMWCLlpnAchS59@<>B~-])|(?<=[UVDPMWCLlpnAchS59@<>B~-]f))[?]"
+    "|[?]f?[UVDPMWCLc<]|[*]"
+)
 _REACH = 20  # pieces
 
 
@@ -200,8 +205,8 @@ def _unread(row: Sequence[Piece], kinds: str, at: int, others: Sequence[int]) ->
 
 
 def _kind_beside(piece: Piece, text: str) -> str:
-    """The kind of a piece: "0" of a number that may be a clock time, "?" and "*" of what may be a word of time
-    and the name of one.
+    """The kind of a piece: "0" of a number that may be a clock, "?" of what may be a word of time, "*" of
+    what may be the name of a day or month.
     """
     if piece.kind == "x" or (piece.kind == "X" and has_capital_names(piece.value)):
         return like_time(text[piece.start : piece.end], piece.value) or piece.kind

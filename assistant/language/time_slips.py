@@ -20,16 +20,18 @@ _CLEAR = frozenset("DRPW")  # those that no other word begins like
 
 @lru_cache(maxsize=4096)
 def like_time(raw: str, language: str | None) -> str:
-    """"?" for a word that is none of time in its language, and none that is known, but is one with a letter too
-    many, too few or at the wrong side of its neighbour; "*" where that is a name of a day or month, or where
-    forms of these are many and not known, and it begins as one does.
+    """What a word may be that is no word of time in its language, and none that is known: "?" for one with a
+    letter too many, too few or at the wrong side of its neighbour; "*" for a name of a day or month with such
+    a slip, or, where forms of these are many and not known, for what begins as one does.
 
     A letter in place of another mostly makes another word.
     """
     word = folded(raw)
     if not language or len(word) < SHORT or not word.replace("-", "").isalpha():
         return ""
-    if language not in LATIN and any(_is_form(word, name) for name in _by_head(language).get(word[:SHORT], ())):
+    if language not in LATIN and any(
+        _is_form(word, name) for name in _by_head(language).get(word[:SHORT], ())
+    ):
         return "*"
     if is_likelier_small(raw, 0) is not None:
         return ""
