@@ -740,7 +740,7 @@ def test_a_rule_s_preview_and_receipt_say_of_which_frames_only_the_front_is_know
     unknown = shoot(2, visible=None)
     token = {"csrf_token": csrf_of(app, visitor)}
     answer = visitor.post("/privacy/rules", data={**token, "app": "Signal"})
-    said = "may still show it behind another window: only the window in front of those was compared."
+    said = "may still show it behind another window: only the window in front was compared."
     asked = words(page(visitor, answer.headers["Location"]))
     assert "fits 1 frame recorded earlier" in asked and said in asked
     form = {**token, "rule": "app Signal", "confirm": "DELETE"}
