@@ -23,7 +23,7 @@ from bench.report import SETS, Report
 
 NAMES = (
     "open", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-    "sealed", "sealed_second", "sealed_third", "sealed_fourth", "languages",
+    "eleventh", "sealed", "sealed_second", "sealed_third", "sealed_fourth", "sealed_fifth", "languages",
 )  # fmt: skip
 
 

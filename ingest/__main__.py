@@ -247,10 +247,10 @@ def reread_command(home: Home, everything: bool, is_stopping: bool, as_json: boo
 _REINDEXED = {
     "user_prompts": "Found {} user prompts",
     "documents": "Created {} documents",
-    "index_rows": "Indexed the words of {} frames",
-    "indexed_documents": "Indexed the words of {} documents of memory",
-    "embedded": "Embedded {} texts",
-    "waiting": "{} texts wait",
+    "index_rows": "Frames indexed: {}",
+    "indexed_documents": "Documents of memory indexed: {}",
+    "embedded": "Texts embedded: {}",
+    "waiting": "Texts that wait: {}",
 }
 
 

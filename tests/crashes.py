@@ -475,7 +475,7 @@ def judged(name: str, fault: str, folder: Path, outcome: Outcome, before: set[st
         problems.append(f"the child ended with {outcome.code}")
     wrong = started(folder, fault == "bad entry")
     if fault == "bad entry":  # what was looked at is in it, and verify tells that it is unknown now
-        wrong = [each for each in wrong if "looks are not accounted for" not in each]
+        wrong = [each for each in wrong if "Looks not accounted for" not in each]
     problems += wrong
     ids, outcomes = state_of(folder)
     doubled = [each for each, number in Counter(ids).items() if number > 1]

@@ -23,6 +23,7 @@ from assistant.language.questions import without_settling
 from assistant.language.small_words import is_small, language_of
 from assistant.language.statements import split_statements
 from store.core.database import Database
+from store.core.translation import N_
 from store.memory import chat_digests
 from store.memory.chat_digests import Candidates
 from store.memory.observations import MODEL_SAYS
@@ -124,7 +125,11 @@ def related(
     return {
         ids[at]: (
             round(float(score[at]), 4),
-            f"meaning {cosines[pool[at]]:.2f} + words {total[pool[at]] - cosines[pool[at]]:.2f}",
+            N_("meaning %(meaning)s + words %(words)s")
+            % {
+                "meaning": f"{cosines[pool[at]]:.2f}",
+                "words": f"{total[pool[at]] - cosines[pool[at]]:.2f}",
+            },
         )
         for at in told
     }

@@ -125,7 +125,7 @@ def find_out(
     where, models = public_url(endpoint.base_url), tuple[ListedModel, ...]()
     try:
         models = list_models(endpoint.base_url, endpoint.api_key, timeout_s=min(LIST_TIMEOUT_S, timeout_s))
-        words = _("%(address)s answers and lists %(number)s models", address=where, number=len(models))
+        words = _("%(address)s answers; models in its list: %(number)s", address=where, number=len(models))
     except _KEY_FAILS as error:
         answers = Step("address", "ok", _("%(address)s answers", address=where))
         return Report((answers, Step("key", "failed", error.detail)), error=error)

@@ -17,7 +17,6 @@ from assistant.language.cldr import integer
 from assistant.language.time_said import PARTS, Point, Span
 from assistant.language.time_shapes import shape_of
 from assistant.language.time_tables import (
-    CAPITAL_NAMES,
     LATIN,
     MOST_SIGNS,
     MOST_WORDS,
@@ -25,6 +24,7 @@ from assistant.language.time_tables import (
     folded,
     from_cldr,
     han,
+    has_capital_names,
     languages_by_month,
     languages_by_word,
     latin,
@@ -168,7 +168,7 @@ class _Lexer:
         if kind == "M" and first.islower():
             is_short = self.normal[start:end] in others(self.language)  # "may"
         elif first.isupper() and not is_start:  # "la señora Domingo", "the Today programme"
-            is_name = kind == "W" and self.language not in CAPITAL_NAMES
+            is_name = kind == "W" and not has_capital_names(self.language)
             is_short = is_short or is_name or (kind in "DRPC" and self.language != "de")
         return Piece(kind, value, start, end, is_short)
 

@@ -20,7 +20,8 @@ from assistant.language.time_pieces import is_noun_behind, letters, merged
 from assistant.language.time_ranges import Found as Found
 from assistant.language.time_ranges import found_of
 from assistant.language.time_said import Problem, Refused, Span
-from assistant.language.time_tables import CAPITAL_NAMES
+from assistant.language.time_slips import like_time
+from assistant.language.time_tables import has_capital_names
 
 MOMENT_MARGIN_MS = 300_000  # a single moment, where a range is wanted, is widened by this much on each side
 
@@ -61,15 +62,17 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
     )[:_MAX_TRIED]
     outcomes = {at: _resolved(row[at], text[row[at].start : row[at].end], calendar) for at in named}
     times = {at: widened(each, calendar) for at, each in outcomes.items() if isinstance(each, Found)}
+    kinds = "".join(_kind_beside(piece, text) for piece in row)
+    likely = [found.start() for found in (_LIKELY if times else _LIKELY_ALONE).finditer(kinds)]
     for at, found in times.items():
-        others = [] if _is_mention(text, row[at]) else [each for each in times if each != at]
-        unread = _unread(row, at, others)
+        others = [] if _is_mention(text, row[at]) else [each for each in (*times, *likely) if each != at]
+        unread = _unread(row, kinds, at, others)
         return Refusal(text[slice(*unread)], "unread", (found,)) if unread else found
     refused = [each for each in outcomes.values() if isinstance(each, Refusal)]
     refused += [
         Refusal(text[piece.start : piece.end], "unread")
         for at, piece in enumerate(row)
-        if piece.kind == "%" and not is_noun_behind(row[at : at + 2])
+        if at in likely or (piece.kind == "%" and not is_noun_behind(row[at : at + 2]))
     ]
     if refused and refused[0].problem == "unrecognised":
         return replace(refused[0], problem="unread")
@@ -130,7 +133,7 @@ def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
         return bool(point.clock.half) or before not in "xX"  # "room 12:30"
     if piece.kind == "D" and point.date.size is None and not point.date.is_relative:
         is_name = belongs and behind == "X" and before not in "ij@;,l"  # "March 8th GmbH"
-        is_title = before == "X" and row[at - 1].value in CAPITAL_NAMES  # "Black Friday"; not "Anna lundi"
+        is_title = before == "X" and has_capital_names(row[at - 1].value)  # "Black Friday"; not "Anna lundi"
         return not is_name and (not is_title or point.date.day is not None)
     return True
 
@@ -153,29 +156,37 @@ def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
 
 
 # In kinds of pieces: what may stand between, what is left of a time (a word of time, or a number where one is
-# awaited), such words right behind a time and right before it, and those that stand apart.
+# awaited), what may stand between it and what may be a word of time, such words right behind a time and right
+# before it, and those that stand apart.
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
 _LEFT = (
     r"(?:[h%RPCDZWMVr/JOLe]|Kn|(?<=[DPRW])n(?=[z;,]|$)|(?<=[@~<>SBF])(?:[nq]|0(?![xXU]))"
     r"|(?<=&)[qK]|n[Tp]n?|z{1,2}f?0(?![xXU])|0z)"
 )
-_AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
-_BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
+_NEAR = "[fijg@,<>~SFTBE&pnqKkHLlU01z-]{0,8}"
+_AFTER = re.compile(
+    rf"(?:{_BESIDE}{_LEFT}|{_NEAR}[?*]|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}"
+)
+_BEFORE = re.compile(rf"[<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE}|[?*]{_NEAR})+$")
 _APART = re.compile(
     "(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C|[nC]e"
     "|(?:(?<=D[xXz])|(?<=D[xXz]{2}))P(?![xX])"
 )
+_LIKELY = re.compile("[*]")
+_LIKELY_ALONE = re.compile(
+    r"(?:(?<=[UVDPMWCLlpnAchS59@<>B~-])|(?<=[UVDPMWCLlpnAchS59@<>B~-]f))[?]"
+    "|[?]f?[UVDPMWCLc<]|[*]"
+)
 _REACH = 20  # pieces
 
 
-def _unread(row: Sequence[Piece], at: int, others: Sequence[int]) -> tuple[int, int] | None:
+def _unread(row: Sequence[Piece], kinds: str, at: int, others: Sequence[int]) -> tuple[int, int] | None:
     """A stretch of the text with words of time that the piece does not hold.
 
     They stand right beside it, or anywhere but before the noun that they tell more of ("the Christmas
     list"), or are times of their own (`others`).
     """
-    weak = [each._replace(kind="0") if each.kind == "n" and each.is_weak else each for each in row]
-    kinds, first = letters(weak), max(0, at - _REACH)
+    first = max(0, at - _REACH)
     after, before = _AFTER.match(kinds, at + 1), _BEFORE.search(kinds[first:at])
     if after:
         left = after.span()
@@ -191,6 +202,15 @@ def _unread(row: Sequence[Piece], at: int, others: Sequence[int]) -> tuple[int, 
         left = next(iter([*apart, *((each, each + 1) for each in others)]), (0, 0))
     used = [piece for piece in row[slice(*left)] if piece.kind not in _FILL]
     return (used[0].start, used[-1].end) if used else None
+
+
+def _kind_beside(piece: Piece, text: str) -> str:
+    """The kind of a piece: "0" of a number that may be a clock, "?" of what may be a word of time, "*" of
+    what may be the name of a day or month.
+    """
+    if piece.kind == "x" or (piece.kind == "X" and has_capital_names(piece.value)):
+        return like_time(text[piece.start : piece.end], piece.value) or piece.kind
+    return "0" if piece.kind == "n" and piece.is_weak else piece.kind
 
 
 # -- from spans to a range ----------------------------------------------------------------

@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from babel import Locale
+from babel import Locale, localedata
 from babel.dates import get_day_names, get_month_names
 from babel.units import format_unit
 from stopwordsiso import stopwords
@@ -25,7 +25,6 @@ from stopwordsiso import stopwords
 from assistant.language.time_said import PARTS, Clock, Date, Point
 
 LATIN, HAN = ("en", "de", "fr", "es"), ("ko", "zh", "ja")
-CAPITAL_NAMES = ("en", "de")  # where names of days and months are written with a capital
 _VARIANTS = str.maketrans(
     "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎–—‐−’łøđıё",
     "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'lodiе",
@@ -48,8 +47,7 @@ def latin(language: str) -> dict[str, Entry]:
     for name, (kind, number, is_short) in names.items():
         if kind == "W" and not is_short:
             entries[f"los {name}" if language == "es" else f"{name}s"] = "%", number, False
-        if kind == "W" and language == "de":
-            entries |= _evenings(name, number, parts)
+            entries |= _evenings(name, number, parts) if language == "de" else {}
     if language == "en":
         entries |= {f"{word}s": ("%", None, False) for word, _ in parts}
     numbers = [(word, value) for word, (kind, value, _) in table.items() if kind == "n"]
@@ -169,6 +167,12 @@ def relative() -> dict[str, dict[str, dict[str, str]]]:
         Path(__file__).with_name("relative_times.json").read_text("utf-8")
     )
     return found
+
+
+@cache
+def has_capital_names(language: str | None) -> bool:
+    """Whether names of days are written with a capital."""
+    return localedata.exists(language) and get_day_names("wide", "format", language)[0][0].isupper()
 
 
 @cache

@@ -38,6 +38,7 @@ _STEM_ROWS = 0.3  # of its rows show both sides: of a bold E a third
 _GAP = 20  # pixels of blank that a row goes over
 _CORNER = 32  # pixels from its ink to its sides, which may be walls
 _RIM = 0.25  # of its height: wider ones may be an icon or a letter
+_WORD_GAP = 0.25  # row heights; spaces between words are wider
 _CELL_GAP = 1.5  # row heights; wider spaces separate cells, columns and windows
 _NARROWEST = 3  # pixels; letters are wider
 _LINE, _WITHIN_LINES = 0.75, (0.35, 0.7)  # heights of a row of cells: of its lines at least, and of its text
@@ -406,10 +407,15 @@ def _are_beside(left: Box, right: Box, ink: Ink, walls: Ink) -> bool:
         return False
     high, low = max(left.h, right.h), min(left.h, right.h)
     top, bottom = max(top, right.y), min(bottom, right.bottom)
-    if high > min(PICTURE, ALIKE * low) or 2 * (bottom - top) <= low:
-        return False
     gap = right.x - left.right
     between = slice(top, bottom), slice(left.right, right.x)
+    if 0 < gap < _WORD_GAP * high <= _WORD_GAP * PICTURE and bottom - top == low:
+        line = int(np.count_nonzero(walls[between].any(0)))
+        # A line through a word, as the margin of an editor: cells keep away from theirs.
+        if 0 < line <= _THIN and gap - line < _WORD_GAP * low and min(left.w, right.w) >= _NARROWEST:
+            return True
+    if high > min(PICTURE, ALIKE * low) or 2 * (bottom - top) <= low:
+        return False
     return -high <= gap <= _CELL_GAP * high and not (walls[between].any() or ink[between].all(0).any())
 
 

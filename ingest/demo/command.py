@@ -106,4 +106,4 @@ def _print_result(home: Home, generator: SampleWeekGenerator, as_json: bool) -> 
     click.echo(f"{generator.pictures} frames from {first} to {last} ({week.timezone}) in {folder}")
     click.echo(f"Open it:       recollect up --home {shlex.quote(str(folder))} --open")
     if pending:
-        click.echo(f"{pending} frames are still to be read", err=True)
+        click.echo(f"frames still to be read: {pending}", err=True)

@@ -71,7 +71,7 @@ def print_summary(feed: ImportFeed, code: int, as_json: bool) -> None:
         for entry in summary["skipped"]:
             click.echo(f"skipped {entry['name']}: {entry['reason']}", err=True)
         if pending:
-            click.echo(f"{pending} frames are still to be read", err=True)
+            click.echo(f"frames still to be read: {pending}", err=True)
     missing = summary["skipped"] or summary["queued"]
     click.get_current_context().exit(code or (SOME_FAILED if missing else 0))
 

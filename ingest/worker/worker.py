@@ -156,11 +156,11 @@ class Worker:
         stats, off = self.stats, self.home.settings.ocr.engine == "off"
         problem, engine_problem = stats.known.problem, stats.known.engine_problem
         parts = [
-            problem and f"{len(self.home.spool.waiting())} entries still wait: {problem}",
-            stats["failed"] and f"{stats['failed']} entries were set aside in spool/failed",
-            stats["reading_failed"] and f"{stats['reading_failed']} frames could not be read",
+            problem and f"entries that still wait: {len(self.home.spool.waiting())} ({problem})",
+            stats["failed"] and f"entries set aside in spool/failed: {stats['failed']}",
+            stats["reading_failed"] and f"frames that could not be read: {stats['reading_failed']}",
             stats["reading_postponed"] and "some frames could not be read yet and are tried again later",
-            not off and stats["parked"] and f"{stats['parked']} frames without text: {engine_problem}",
+            not off and stats["parked"] and f"frames without text: {stats['parked']} ({engine_problem})",
         ]
         return "; ".join(part for part in parts if part)
 

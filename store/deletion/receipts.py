@@ -27,12 +27,18 @@ from store.frames.packing import empty_trash
 from store.spool import residual_files
 
 LOG_IS_READ = N_("The write-ahead log could not be truncated, because it is being read.")
-PICTURES_LEFT = N_("pictures are still on the disk.")
+PICTURES_LEFT = "pictures are still on the disk."
 WORDS_LEFT = N_(
     "No search finds the words any more. The worker erases them from the index, which takes a while."
 )
-_CAPTURES_LEFT = N_("captures are still in the spool.")
-_FRAMES_LEFT = N_("frames are still stored.")
+_CAPTURES_LEFT = "captures are still in the spool."
+_FRAMES_LEFT = "frames are still stored."
+_COUNTED = {
+    PICTURES_LEFT: N_("Pictures still on the disk: %(number)s."),
+    _CAPTURES_LEFT: N_("Captures still in the spool: %(number)s."),
+    _FRAMES_LEFT: N_("Frames still stored: %(number)s."),
+}
+"""What is kept behind a number, and how it is said: right of one, too."""
 UNDECIDED = N_("Frames stay if checking them against a rule takes too long.")
 PACKING = N_("Pictures are being packed just now.")
 
@@ -178,7 +184,7 @@ class Receipt:
 def _in_words(left: str) -> str:
     """A sentence of `Receipt.left`, which is kept English, in the person's language."""
     number, __, rest = left.partition(" ")
-    return f"{number} {_(rest)}" if number.isdecimal() else translated(left)
+    return _(_COUNTED[rest], number=number) if rest in _COUNTED else translated(left)
 
 
 def latest(database: Database, limit: int) -> list[Receipt]:

@@ -41,7 +41,7 @@ class Report:
 def verify(database: Database, media: Media, spool: Spool) -> Report:
     """Compare everything that is stored. Reads every picture, so it takes a while on a large home."""
     with database.read() as connection:
-        counted = (f"{number} {sentence}." for sentence, number in row_counts(connection))
+        counted = (f"{what}: {number}." for what, number in row_counts(connection))
         problems = [*_file(connection), *counted, *_derived(connection)]
         counts = {name: int(scalar(connection, sql)) for name, sql in _COUNTS.items()}
     problems += [*_pictures(database, media), *_attachments(database), *_ledger(database)]
@@ -74,9 +74,9 @@ def _file(connection: apsw.Connection) -> Iterator[str]:
 
 def row_counts(connection: apsw.Connection) -> Iterator[tuple[str, int]]:
     """What is wrong with rows of the database that do not agree with others, and how often."""
-    for sentence, source in _PROBLEMS.items():
+    for what, source in _PROBLEMS.items():
         if number := scalar(connection, f"select count(*) {source}"):
-            yield sentence, number
+            yield what, number
 
 
 def _derived(connection: apsw.Connection) -> Iterator[str]:
@@ -89,12 +89,12 @@ def _derived(connection: apsw.Connection) -> Iterator[str]:
         for sizes, *texts in connection.execute(_INDEXED)
     )
     if stale:
-        yield f"{stale} frames are indexed with other words than they have."
+        yield f"Frames indexed with other words than they have: {stale}."
     if segments.stored_line(connection) != segments.folded_line(connection):
         yield "The activity segments are not those of the frames."
     untrue = sum(not tokenizer.stands_in(text, reading) for text, reading in rows(connection, _FACTS))
     if untrue:
-        yield f"{untrue} facts of memory do not stand on the frames they name."
+        yield f"Facts of memory that do not stand on the frames they name: {untrue}."
 
 
 # The index keeps how many words of each field it has seen.
@@ -119,26 +119,26 @@ def _without(table: str, other: str, link: str, where: str = "true") -> str:
 
 _PROBLEMS = {
     # Frames, how they came in, and by what they are filtered.
-    "frames carry another time in their id than in their row":
+    "Frames with another time in their id than in their row":
         f"from frames where id / {ID_STEP} <> captured_ms",
-    "frames end before they begin": "from frames where ended_ms < captured_ms",
-    "frames count as read and have no reading":
+    "Frames that end before they begin": "from frames where ended_ms < captured_ms",
+    "Frames that count as read without a reading":
         _without("frames", "readings", "o.frame_id = t.id and o.is_current = 1", "t.reading_state = 'read'"),
-    "frames have no record of how they came in":
+    "Frames without a record of how they came in":
         _without("frames", "ingest_records", "o.capture_id = t.capture_id and o.outcome = 'stored'"),
-    "captures count as stored and have no frame":
+    "Captures that count as stored without a frame":
         _without("ingest_records", "frames", "o.id = t.frame_id", "t.outcome = 'stored'"),
-    "frames have a window title that filters do not know":
+    "Frames with a window title that filters do not know":
         _without("frames", "window_names", "o.name = t.window_name", "t.window_name is not null"),
-    "frames have an address that filters do not know":
+    "Frames with an address that filters do not know":
         _without("frames", "browser_urls", "o.name = t.browser_url", "t.browser_url is not null"),
-    "window titles are kept of no frame": _without("window_names", "frames", "o.window_name = t.name"),
-    "addresses are kept of no frame": _without("browser_urls", "frames", "o.browser_url = t.name"),
-    "lists of visible windows are kept of no frame":
+    "Window titles of no frame": _without("window_names", "frames", "o.window_name = t.name"),
+    "Addresses of no frame": _without("browser_urls", "frames", "o.browser_url = t.name"),
+    "Lists of visible windows of no frame":
         _without("visible_windows", "frames", "o.visible_id = t.id"),
-    "frames are not in the index": _without("frames", "frames_fts_docsize", "o.id = t.id"),
-    "rows of the index have no frame": _without("frames_fts_docsize", "frames", "o.id = t.id"),
-    "totals of frames are not those of the frames": f"""
+    "Frames that are not in the index": _without("frames", "frames_fts_docsize", "o.id = t.id"),
+    "Rows of the index without a frame": _without("frames_fts_docsize", "frames", "o.id = t.id"),
+    "Totals that are not those of the frames": f"""
         from (
             select reading_state from ({totals.COUNTED} except select * from frame_totals)
             union
@@ -146,11 +146,11 @@ _PROBLEMS = {
         )
         """,
     # Vectors: of what exists, as long as their model's, and of characters that the text has.
-    "vectors are of frames that do not exist":
+    "Vectors of frames that do not exist":
         _without("vectors", "frames", "o.id = t.thing_id", "t.kind = 'frame'"),
-    "vectors have another length than those of their model":
+    "Vectors of another length than their model's":
         "from vectors v join embedding_models m on m.id = v.model_id where length(v.vector) <> m.dimension",
-    "things have lost some of their vectors":
+    "Things that have lost some of their vectors":
         """
         from vector_counts c
         where c.number <> (select count(*) from vectors v where v.kind = c.kind and v.thing_id = c.thing_id)
@@ -158,9 +158,9 @@ _PROBLEMS = {
                 select 1 from embedding_queue q where q.kind = c.kind and q.thing_id = c.thing_id
             )
         """,
-    "vectors are not counted":
+    "Things with vectors that are not counted":
         _without("vectors", "vector_counts", "o.kind = t.kind and o.thing_id = t.thing_id"),
-    "vectors are of characters that their frame's text does not have":
+    "Vectors of characters that their frame's text does not have":
         """
         from vectors v
         join readings r on r.frame_id = v.thing_id and r.is_current = 1
@@ -169,24 +169,24 @@ _PROBLEMS = {
                 select 1 from embedding_queue q where q.kind = 'frame' and q.thing_id = v.thing_id
             )
         """,
-    "deleted frames wait for vectors":
+    "Deleted frames that wait for vectors":
         _without("embedding_queue", "frames", "o.id = t.thing_id", "t.kind = 'frame'"),
-    "vectors belong to no memory document": _without(
+    "Vectors of no memory document": _without(
         "(select distinct thing_id from vectors where kind = 'document')", "memory_documents",
         "o.id = t.thing_id"
     ),
-    "vectors belong to no message and no day":
+    "Vectors of no message and no day":
         """
         from (select distinct kind, thing_id from vectors) v
         where (v.kind = 'message' and not exists (select 1 from text_messages m where m.id = v.thing_id))
             or (v.kind = 'day' and not exists (select 1 from daily_summaries s where s.id = v.thing_id))
         """,
     # Memory: documents, insights, observations.
-    "memory documents are not in their index":
+    "Memory documents that are not in their index":
         _without("memory_documents", "memory_fts_docsize", "o.id = t.id"),
-    "rows of the memory index have no document":
+    "Rows of the memory index without a document":
         _without("memory_fts_docsize", "memory_documents", "o.id = t.id"),
-    "memory documents belong to nothing":
+    "Memory documents that belong to nothing":
         """
         from memory_documents d
         where not case d.doc_type
@@ -201,14 +201,14 @@ _PROBLEMS = {
             else exists (select 1 from messages m where m.id = d.sqlite_id and m.role = 'user')
         end
         """,
-    "current insights are not in memory": _without(
+    "Current insights that are not in memory": _without(
         "insights", "memory_documents", "o.doc_type = 'insight' and o.sqlite_id = t.id", "t.is_current = 1"
     ),
-    "summaries of chats are not in memory": _without(
+    "Summaries of chats that are not in memory": _without(
         "chat_summaries", "memory_documents", "o.doc_type = 'chat_summary' and o.sqlite_id = t.session_id",
         "t.is_retracted = 0 and trim(concat(t.request, t.learned)) <> ''"
     ),
-    "frames or moments have insights of which none, or more than one, is current":
+    "Frames or moments with no current insight, or with more than one":
         """
         from (
             select 1 from insights
@@ -217,26 +217,27 @@ _PROBLEMS = {
             having sum(is_current) <> 1
         )
         """,
-    "insights say something else than the answer they are":
+    "Insights that say something else than the answer they are":
         "from insights i join turns t on t.id = i.turn_id where t.answer_md <> i.summary",
-    "observations name frames that do not exist": f"""
+    "Observations that name frames that do not exist": f"""
         from (
             select distinct t.observation_id {_without("observation_frames", "frames", "o.id = t.frame_id")}
         )
         """,
     # Imported sources, and what is remembered.
-    "messages are not in their index": _without("text_messages", "text_messages_fts_docsize", "o.id = t.id"),
-    "rows of the index of messages have no message":
+    "Messages that are not in their index":
+        _without("text_messages", "text_messages_fts_docsize", "o.id = t.id"),
+    "Rows of the index of messages without a message":
         _without("text_messages_fts_docsize", "text_messages", "o.id = t.id"),
-    "summaries of days are not in their index":
+    "Summaries of days that are not in their index":
         _without("daily_summaries", "daily_summaries_fts_docsize", "o.id = t.id"),
-    "rows of the index of days have no summary":
+    "Rows of the index of days without a summary":
         _without("daily_summaries_fts_docsize", "daily_summaries", "o.id = t.id"),
-    "facts and entities name frames that do not exist": _without(
+    "Facts and entities that name frames that do not exist": _without(
         "(select source_frame_id as id from facts union all select frame_id from entity_frames)", "frames",
         "o.id = t.id", "t.id is not null"
     ),
-    "tags are of frames that do not exist": _without("frame_tags", "frames", "o.id = t.frame_id"),
+    "Tags of frames that do not exist": _without("frame_tags", "frames", "o.id = t.frame_id"),
 }  # fmt: skip
 
 
@@ -265,10 +266,10 @@ def _pictures(database: Database, media: Media) -> Iterator[str]:
                 yield from _problem(f"small picture of frame {frame.id}", media.exact_preview, frame)
     trash = set(database.column("select path from media_trash"))
     if trash:
-        yield f"{len(trash)} pictures of deleted frames wait to be removed."
+        yield f"Pictures of deleted frames that wait to be removed: {len(trash)}."
     orphans = [path for path in files - known - trash if _is_settled(media.folder / path)]
     if orphans:
-        yield f"{len(orphans)} files in the media folder belong to no frame."
+        yield f"Files in the media folder that belong to no frame: {len(orphans)}."
 
 
 def _pack(database: Database, media: Media, path: str) -> tuple[set[int], list[str]]:
@@ -314,11 +315,11 @@ def _attachments(database: Database) -> Iterator[str]:
         except AttachmentGone as error:
             yield f"The file of attachment {number} is {error.reason}."
     if trash:
-        yield f"{len(trash)} files of deleted chats wait to be removed."
+        yield f"Files of deleted chats that wait to be removed: {len(trash)}."
     expected = {sha256 for sha256, _ in known} | trash
     orphans = [path for path in on_disk if path.name not in expected and _is_settled(path)]
     if orphans:
-        yield f"{len(orphans)} files in the attachments folder belong to no question."
+        yield f"Files in the attachments folder that belong to no question: {len(orphans)}."
 
 
 def _is_settled(path: Path) -> bool:
@@ -341,6 +342,6 @@ def _ledger(database: Database) -> Iterator[str]:
         )
     lost = found.difference - waiting
     if lost > 0:
-        yield f"{lost} of {found.looks} looks are not accounted for."
+        yield f"Looks not accounted for: {lost} of {found.looks}."
     elif lost < 0:
-        yield f"{-lost} decisions were made without a look."
+        yield f"Decisions made without a look: {-lost}."

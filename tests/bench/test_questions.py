@@ -24,11 +24,12 @@ MAX_WRONG = 0.05
         ("sealed_second", 0.68),
         ("sealed_third", 0.72),
         ("sealed_fourth", 0.86),
+        ("sealed_fifth", 0.85),
     ],
 )
 def test_questions_of_strangers_are_answered(name: str, right: float) -> None:
     """The second are asked in languages whose questions nobody wrote anything for, the two after them
-    mostly in other words than the screens', the last as people ask in a first week. What is reached; the
+    mostly in other words than the screens', the last two as people ask in a first week. What is reached; the
     goal is 0.86.
     """
     verdicts = Counter(

@@ -150,7 +150,7 @@ def _shoot(page: Page, kind: str, pages: dict[str, str], folder: Path) -> None:
         page.goto(path)
         page.wait_for_load_state("networkidle")
         if name == "persona-tried":
-            page.get_by_role("button", name="Try it before saving").click()
+            page.locator("[formaction='/personas/preview']").click()
             page.locator("#tried").scroll_into_view_if_needed()
         if name == "chat-remembered":
             page.locator(".went > summary").last.click()

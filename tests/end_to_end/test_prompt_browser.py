@@ -134,7 +134,7 @@ def test_what_cannot_be_saved_stays_and_is_tried_again(page: Page, site: Site) -
 def test_too_long_a_text_stays_and_is_refused_in_words(page: Page, site: Site) -> None:
     page.locator("#prompt-text").fill("x" * 8_010)
     expect(page.locator("#prompt-facts")).to_contain_text("Not saved: the text has 8010 characters")
-    expect(page.locator("[data-prompt-limit]")).to_have_text("10 characters too many")
+    expect(page.locator("[data-prompt-limit]")).to_have_text("Characters too many: 10")
     page.locator("#prompt-text").fill("x" * 8_000)
     assert_saved(page, site, "x" * 8_000)
 

@@ -88,7 +88,7 @@ def test_once_fails_with_one_line_when_something_was_set_aside(home: Home) -> No
     queue(home, b"no picture at all")
     result = ingest(home, "--once")
     assert result.returncode == 1
-    assert result.stderr.strip().splitlines()[-1] == "ingest: 1 entries were set aside in spool/failed"
+    assert result.stderr.strip().splitlines()[-1] == "ingest: entries set aside in spool/failed: 1"
     assert "Traceback" not in result.stderr
 
 

@@ -218,7 +218,7 @@ def encrypt(home: Path | None, keyring: bool, yes: bool) -> None:
     left = migration.encrypt(data_dir, passphrase, in_keyring=keyring, on_file=_count)
     click.echo(f"{data_dir.home} is encrypted")
     if left:
-        click.echo(f"{len(left)} files are still in the clear outside of it, by hard links:", err=True)
+        click.echo(f"still in the clear outside of it, by hard links (files: {len(left)}):", err=True)
         for path in left:
             click.echo(path, err=True)
 

@@ -62,7 +62,7 @@ def verify(home: Path | None, as_json: bool) -> None:
         for problem in report.problems:
             click.echo(f"X  {problem}")
     if report.problems:
-        raise click.ClickException(f"{len(report.problems)} differences found")
+        raise click.ClickException(f"differences found: {len(report.problems)}")
 
 
 @click.command()

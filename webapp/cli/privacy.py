@@ -74,9 +74,9 @@ def _delete(database: Database, asked: Request, as_json: bool) -> None:
                 click.echo(f"{host.name} has not answered yet: what waits there goes once it does")
         _say_only_front(receipt.only_front)
     if receipt.is_being_finished:
-        click.echo(f"Recollect finishes this while it runs: {' '.join(receipt.left)}", err=True)
+        click.echo(f"Recollect finishes this while it runs: {' '.join(receipt.left_in_words)}", err=True)
     elif not receipt.verified:
-        raise click.ClickException(f"something is left: {'; '.join(receipt.left)}")
+        raise click.ClickException(f"something is left: {' '.join(receipt.left_in_words)}")
 
 
 def _say_only_front(only_front: OnlyFront) -> None:
@@ -86,7 +86,7 @@ def _say_only_front(only_front: OnlyFront) -> None:
     if only_front.until_ms is not None:
         click.echo(
             f"{count(only_front.frames, 'frame')} until {local_text(only_front.until_ms)} may still show it"
-            " behind another window: only the window in front of those was compared"
+            " behind another window: only the window in front was compared"
         )
 
 

@@ -104,7 +104,7 @@ def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> None:
     chosen = names or tuple(failed)
     for name in chosen:
         spool.retry(name)
-    tell(as_json, {"retried": list(chosen)}, f"{len(chosen)} entries are queued again")
+    tell(as_json, {"retried": list(chosen)}, f"queued again: {len(chosen)}")
 
 
 @click.command("open")

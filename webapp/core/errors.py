@@ -28,7 +28,7 @@ from store.core.errors import NotFound
 from store.core.translation import N_
 from store.core.translation import gettext as _
 from store.egress.providers import HostNotAllowed, ProviderInvalid, ProvidersUnreadable
-from webapp.core.templating import wants_fragment
+from webapp.core.services import wants_fragment
 
 log = logging.getLogger(__name__)
 

@@ -20,6 +20,7 @@ from store.core import times
 from store.core.translation import N_
 from store.core.translation import gettext as _
 from webapp.core import formatting
+from webapp.core.errors import unreadable_address
 from webapp.core.services import Viewer
 
 
@@ -85,13 +86,15 @@ def moment(text: str | None, viewer: Viewer, *, is_end: bool = False) -> int | N
 
 
 def day_named(text: str | None, viewer: Viewer) -> times.Day | None:
-    """The local day of ``2026-11-20``, or None."""
+    """The local day of ``2026-11-20``, None of nothing. Refuses an address with a day that is none."""
+    if not text:
+        return None
     try:
-        on = date.fromisoformat(text or "")
+        on = date.fromisoformat(text)
     except ValueError:
-        return None
+        on = date.min
     if not 1971 <= on.year <= 9000:
-        return None
+        raise unreadable_address("day", _("must be a date such as 2026-11-20"))
     return times.day(on, viewer.zone, viewer.day_start_min)
 
 
@@ -137,6 +140,11 @@ class Range:
     @property
     def is_given(self) -> bool:
         return self.start_ms is not None
+
+    @property
+    def status(self) -> int:
+        """A range that is none is refused with 400, as by the API."""
+        return 400 if self.problem else 200
 
     @property
     def bounds(self) -> tuple[int, int]:

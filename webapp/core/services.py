@@ -16,7 +16,8 @@ from typing import Literal, cast
 from zoneinfo import ZoneInfo
 
 from babel import Locale, localedata
-from flask import current_app, g, request
+from flask import current_app, g
+from htmx_flask import request
 
 from assistant.context.session_closing import ContextServices
 from assistant.core.errors import UnknownChat
@@ -162,6 +163,11 @@ def _viewer_of_request() -> Viewer:
         week_start=locale.first_week_day if locale else 0,
         single_keys=cookies.get(KEYS_COOKIE) != "off",
     )
+
+
+def wants_fragment() -> bool:
+    """Whether htmx asks for a piece of a page; a history restore gets the page."""
+    return bool(request.htmx) and not request.htmx.history_restore_request
 
 
 def is_disconnected(connection: socket.socket) -> bool:

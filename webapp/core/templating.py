@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, make_response, redirect, render_template
 from flask import request as flask_request
-from htmx_flask import Htmx, request
+from htmx_flask import Htmx
 from werkzeug.local import LocalProxy
 from werkzeug.wrappers import Response as BaseResponse
 
@@ -24,6 +24,7 @@ from store.frames.frames import FrameRow
 from webapp.core import formatting
 from webapp.core.parameters import presets
 from webapp.core.services import viewer
+from webapp.core.services import wants_fragment as wants_fragment
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) ")
 """A line does not end between a figure and its unit."""
@@ -74,11 +75,6 @@ def shipped(name: str) -> Path:
     package = Path(__file__).parents[1]
     inside = package / f"_{name}"
     return inside if inside.is_dir() else package.parent / name
-
-
-def wants_fragment() -> bool:
-    """Whether htmx asks for a piece of a page; a history restore gets the page."""
-    return bool(request.htmx) and not request.htmx.history_restore_request
 
 
 def render(page_template: str, fragment_template: str, **context: Any) -> Response:

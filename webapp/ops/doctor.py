@@ -127,7 +127,7 @@ def check_sender(data_dir: DataDir) -> list[Check]:
     accepted = "nothing accepted yet"
     if state.accepted_ms is not None:
         accepted = f"last accepted {times.rfc3339(state.accepted_ms, host_zone())}"
-    sentence = f"to {state.server}; {accepted}; {state.waiting} wait, {state.refused} set aside"
+    sentence = f"to {state.server}; {accepted}; waiting: {state.waiting}, set aside: {state.refused}"
     daemon = process_state.CaptureState.read(data_dir.spool)
     if not process_state.is_alive(daemon, now_ms()):
         return [Check("Handing in", "--", f"{sentence}; capture is not running", "Start it as before.")]
@@ -321,5 +321,8 @@ def check_integrations(data_dir: DataDir, settings: CompatSettings) -> Check:
         return Check("Other programs", "--", f"not known: {error}")
     if not used:
         return Check("Other programs", "--", "none has read anything in the last 24 hours")
-    uses = (f"{use.door}: {use.calls} calls, {use.returned} given, {use.withheld} withheld" for use in used)
+    uses = (
+        f"{use.door}: {formatting.count(use.calls, 'call')}, {use.returned} given, {use.withheld} withheld"
+        for use in used
+    )
     return Check("Other programs", "OK", f"in the last 24 hours {'; '.join(uses)}")

@@ -388,7 +388,7 @@ def indicator_state(
         return IndicatorState("danger", words, "alert", _(state.detail))
     if waiting >= BEHIND_FRAMES:
         frames_waiting = formatting.count(waiting, "frame")
-        detail = _("Recording; %(frames)s wait for their text to be read.", frames=frames_waiting)
+        detail = _("Recording; still to be read: %(frames)s.", frames=frames_waiting)
         return IndicatorState("warn", _("Behind %(number)s", number=f"{waiting:,}"), "clock", detail)
     assert state.looked_ms is not None
     ago = _("REC %(time)s ago", time=formatting.duration(now_ms - state.looked_ms))

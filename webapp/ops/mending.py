@@ -30,38 +30,38 @@ _LEFT_S = 3600.0
 
 # What makes a difference that `store.verify` names go, in one statement.
 _STATEMENTS = {
-    "window titles are kept of no frame":
+    "Window titles of no frame":
         "delete from window_names where not exists (select 1 from frames where window_name = name)",
-    "addresses are kept of no frame":
+    "Addresses of no frame":
         "delete from browser_urls where not exists (select 1 from frames where browser_url = name)",
-    "lists of visible windows are kept of no frame":
+    "Lists of visible windows of no frame":
         "delete from visible_windows as v where not exists (select 1 from frames where visible_id = v.id)",
-    "frames have a window title that filters do not know":
+    "Frames with a window title that filters do not know":
         "insert or ignore into window_names select window_name from frames where window_name is not null",
-    "frames have an address that filters do not know":
+    "Frames with an address that filters do not know":
         "insert or ignore into browser_urls select browser_url from frames where browser_url is not null",
-    "totals of frames are not those of the frames": totals.RECOUNT,
-    "vectors are of frames that do not exist":
+    "Totals that are not those of the frames": totals.RECOUNT,
+    "Vectors of frames that do not exist":
         "delete from vectors where kind = 'frame' and thing_id not in (select id from frames);"
         "delete from vector_counts where kind = 'frame' and thing_id not in (select id from frames)",
-    "things have lost some of their vectors":  # they are made anew
+    "Things that have lost some of their vectors":  # they are made anew
         "insert or ignore into embedding_queue select kind, thing_id from vector_counts c where number <> "
         "(select count(*) from vectors v where v.kind = c.kind and v.thing_id = c.thing_id)",
-    "vectors are not counted":
+    "Things with vectors that are not counted":
         "insert or ignore into vector_counts select kind, thing_id, count(*) from vectors group by 1, 2",
-    "deleted frames wait for vectors":
+    "Deleted frames that wait for vectors":
         "delete from embedding_queue where kind = 'frame' and thing_id not in (select id from frames)",
-    "messages are not in their index":
+    "Messages that are not in their index":
         "insert into text_messages_fts (text_messages_fts) values ('rebuild')",
-    "rows of the index of messages have no message":
+    "Rows of the index of messages without a message":
         "insert into text_messages_fts (text_messages_fts) values ('rebuild')",
-    "summaries of days are not in their index":
+    "Summaries of days that are not in their index":
         "insert into daily_summaries_fts (daily_summaries_fts) values ('rebuild')",
-    "rows of the index of days have no summary":
+    "Rows of the index of days without a summary":
         "insert into daily_summaries_fts (daily_summaries_fts) values ('rebuild')",
 }  # fmt: skip
-_OF_FRAMES = {"frames are not in the index", "rows of the index have no frame"}
-_OF_MEMORY = {"memory documents are not in their index", "rows of the memory index have no document"}
+_OF_FRAMES = {"Frames that are not in the index", "Rows of the index without a frame"}
+_OF_MEMORY = {"Memory documents that are not in their index", "Rows of the memory index without a document"}
 
 
 def mend(data_dir: DataDir) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _rows(database: Database) -> Iterator[str]:
     for name, sql in _STATEMENTS.items():
         if name in found:
             database.change(sql)
-            yield f"{found[name]} {name}: mended."
+            yield f"{name}: {found[name]}, mended."
     if _OF_FRAMES & found.keys():
         with database.write() as connection:
             text_index.abort_rebuild(connection)

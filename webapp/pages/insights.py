@@ -52,7 +52,7 @@ def show() -> Response:
         total = insights.count(database, asked)
     return templating.render_page(
         "insights/insights.html",
-        422 if chosen.problem else 200,
+        chosen.status,
         q=q,
         asked=asked,
         range=chosen,
@@ -71,8 +71,8 @@ def show() -> Response:
 def new() -> Response:
     """Before it is told: ``?frame=`` or ``?from=&to=`` say of what, the form by whom."""
     who = viewer()
-    problem = range_of(request.args, who).problem
-    return _new(_anchor(request.args, who), who, 422 if problem else 200, refusal=problem)
+    chosen = range_of(request.args, who)
+    return _new(_anchor(request.args, who), who, chosen.status, refusal=chosen.problem)
 
 
 @templating.post("/insights")

@@ -110,7 +110,7 @@ def defaults() -> Response:
 def preview() -> Response:
     """What would go; nothing is done yet."""
     form = _erase_form(request.args)
-    return _page(422 if form.problem else 200, erase=form, **previewed(form.asked))
+    return _page(form.status, erase=form, **previewed(form.asked))
 
 
 @templating.post("/privacy/erase")
@@ -120,7 +120,7 @@ def erase() -> Response:
     form = _erase_form(request.values)
     asked = form.asked
     if asked is None:
-        return _page(422, erase=form)
+        return _page(form.status, erase=form)
     if not is_confirmed(DELETE):
         form = replace(form, problem=_("Type %(word)s to delete for good.", word=_(DELETE)))
         return _page(422, erase=form, **previewed(asked))
@@ -149,6 +149,10 @@ class EraseForm:
     label: str = ""  # the rule as the page shows it
     problem: str = ""
     asked: Request | None = None
+
+    @property
+    def status(self) -> int:
+        return self.span.status if self.span.problem else 422 if self.problem else 200
 
 
 def _erase_form(values: Mapping[str, str]) -> EraseForm:

@@ -96,7 +96,7 @@ def save() -> Response:
     zone = form.get("zone", "")
     if zone and zone_named(zone) is None:
         error = "zone", _("is no IANA time zone; for example Europe/Berlin")
-        raise Problem(422, "invalid_timezone", _("The time zone is not known."), errors=(error,))
+        raise Problem(400, "invalid_timezone", _("The time zone is not known."), errors=(error,))
     response = templating.redirect_to(_next(form.get("next", "")) or "/settings/display?saved=1")
     _keep(response, ZONE_COOKIE, zone)
     _keep(response, THEME_COOKIE, form.get("theme"), ("light", "dark"))

@@ -23,8 +23,7 @@ from store.egress import access_log
 from store.egress.access_keys import BROWSER, AccessKey
 from store.egress.access_log import Access, Outcome
 from webapp.core.errors import Problem, is_api, of_system, problem_of, problem_response, request_id
-from webapp.core.services import Services, services
-from webapp.core.templating import wants_fragment
+from webapp.core.services import Services, services, wants_fragment
 from webapp.core.uploads import FORM_TYPES
 from webapp.security import access, login
 from webapp.security.access import Permission, public_host

@@ -159,7 +159,7 @@ def summary_lines(receipt: Receipt) -> Iterator[str]:
         f"{receipt.left_out:,} left out ({receipt.format})"
     )
     if receipt.replaced:
-        yield f"  {receipt.replaced:,} occurrences gave way to what the file says now"
+        yield f"  occurrences replaced by what the file says now: {receipt.replaced:,}"
     for reason, count in receipt.reasons.most_common():
         first = next((note.name for note in receipt.notes if note.reason == reason), "")
         yield f"  left out {count:,}: {reason}" + (f" (first: {first})" if first else "")

@@ -102,8 +102,8 @@ function count(form, field) {
   if (length !== +form.querySelector('[data-prompt-facts]').dataset.characters) {
     form.querySelector('[data-prompt-tokens]').textContent = t('tokens are being counted')
   }
-  const words = length > limit ? t('%(number)s characters too many', { number: length - limit })
-    : length >= WARN_AT * limit ? t('%(number)s characters left', { number: limit - length }) : ''
+  const words = length > limit ? t('Characters too many: %(number)s', { number: length - limit })
+    : length >= WARN_AT * limit ? t('Characters left: %(number)s', { number: limit - length }) : ''
   const place = form.querySelector('[data-prompt-limit]')
   if (place.textContent !== words && (!words || !place.textContent || length > limit)) place.textContent = words
 }

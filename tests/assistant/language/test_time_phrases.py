@@ -530,3 +530,30 @@ def test_a_date_is_known_by_its_month_alone(phrase: str, day: int) -> None:
     found = in_field(phrase, SHANGHAI)
     assert isinstance(found, Found)
     assert found.start_ms == ms(f"2026-11-{day:02}T00:00:00+08:00")
+
+
+@for_each(
+    ("question", "unread"),
+    [
+        ("What did I read on Tuesdday?", "Tuesdday"),
+        ("What did I read yesterday around quaarter past three?", "quaarter"),
+        ("What did I edit on saturdday, um, you know, between 1 and 2:15?", "saturdday"),
+        ("Was habe ich am Diennstag gelesen?", "Diennstag"),
+        ("Où ai-je garé la voiture hier sooir ?", "sooir"),
+        ("Pazartesiden beri ne okudum?", "Pazartesiden"),
+    ],
+)
+def test_a_mistyped_or_unknown_form_of_a_word_of_time_is_named(question: str, unread: str) -> None:
+    found = in_message(question, SHANGHAI)
+    assert isinstance(found, Refusal)
+    assert found.problem == "unread"
+    assert unread in found.phrase
+
+
+def test_a_plain_word_beside_a_time_is_no_word_of_time() -> None:
+    for question in (
+        "What did the match yesterday cost?",
+        "¿Qué dijo Julia ayer?",
+        "Wat heb ik gisteren gelezen?",
+    ):
+        assert isinstance(in_message(question, SHANGHAI), Found), question

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -135,3 +138,18 @@ def test_the_weights_are_let_go_of_when_nothing_was_read_with_them_for_minutes_a
         assert engine.rest()
     finally:
         engine.close()
+
+
+def test_the_library_keeps_and_sends_nothing_of_its_own(tmp_path: Path) -> None:
+    read = """if True:
+        from PIL import Image
+        from engines.ocr.han import han_reader
+        han_reader(["chi_sim"]).read(Image.new("L", (200, 20), 255))
+    """
+    # Its events wait in the user's cache until they are sent.
+    home = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "TMPDIR")}
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    python = [sys.executable, "-B", "-c", read]
+    subprocess.run(python, env=environment | home, check=True, timeout=60)
+
+    assert not list(tmp_path.rglob("*"))

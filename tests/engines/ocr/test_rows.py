@@ -141,6 +141,18 @@ def test_a_picture_higher_than_the_row_beside_it_is_a_row_by_itself(left: bool) 
     assert expected in rows_in(image)
 
 
+@for_each("gap, count", [(0, 1), (7, 2)])
+def test_a_line_parts_cells_and_no_word_that_it_goes_through(gap: int, count: int) -> None:
+    image = Image.new("RGB", (500, 200), "white")
+    draw = ImageDraw.Draw(image)
+    font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf", 14)
+    draw.text((100, 80), "on the bench sin", "black", font)
+    margin = 100 + round(font.getlength("on the bench sin"))
+    draw.text((margin + gap, 80), "ce Monday", "black", font)
+    draw.line((margin, 0, margin, 200), (210, 235, 210))
+    assert len(rows_in(image)) == count
+
+
 def test_the_round_ends_of_a_bubble_are_no_part_of_its_row() -> None:
     image = Image.new("RGB", (500, 200), "white")
     draw = ImageDraw.Draw(image)

@@ -150,8 +150,8 @@ def test_a_home_of_0_1_0_opens_with_every_row(older: DataDir) -> None:
 def test_a_home_of_0_1_0_verifies(older: DataDir) -> None:
     database, media = open_database(older), Media(older.media)
     assert sorted(verify(database, media, Spool(older.spool)).problems) == [
-        "1 files of deleted chats wait to be removed.",
-        "1 pictures of deleted frames wait to be removed.",
+        "Files of deleted chats that wait to be removed: 1.",
+        "Pictures of deleted frames that wait to be removed: 1.",
     ]
     deletion.sweep(database, media)  # as the program does when it starts
     attachments.empty_trash(database)

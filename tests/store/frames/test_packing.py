@@ -71,7 +71,7 @@ def assert_exact(media: Media, rows: list[FrameRow]) -> None:
 
 def problems(database: Database, media: Media) -> list[str]:
     found = verify(database, media, Spool(database.data_dir.spool)).problems
-    return [problem for problem in found if "segments" not in problem and "no reading" not in problem]
+    return [problem for problem in found if "segments" not in problem and "without a reading" not in problem]
 
 
 # -- the format ---------------------------------------------------------------------------

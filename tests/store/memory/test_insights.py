@@ -321,8 +321,8 @@ def test_verify_says_what_does_not_agree(database: Database, data_dir: DataDir) 
         connection.execute("update turns set answer_md = 'Something else.' where n = 1")
         connection.execute("delete from memory_documents where doc_type = 'insight'")
     problems = verify(database, Media(data_dir.media), Spool(data_dir.spool)).problems
-    assert "1 insights say something else than the answer they are." in problems
-    assert "1 current insights are not in memory." in problems
+    assert "Insights that say something else than the answer they are: 1." in problems
+    assert "Current insights that are not in memory: 1." in problems
     assert insight.is_current
 
 

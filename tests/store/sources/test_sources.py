@@ -330,17 +330,17 @@ def test_database_stays_whole(database: Database) -> None:
     [
         (
             "insert into text_messages_fts (text_messages_fts) values ('delete-all')",
-            "messages are not in their index",
+            "Messages that are not in their index",
         ),
-        ("insert into text_messages_fts (rowid, body) values (99, 'x')", "have no message"),
-        ("insert into daily_summaries_fts (rowid, text) values (99, 'x')", "have no summary"),
+        ("insert into text_messages_fts (rowid, body) values (99, 'x')", "without a message"),
+        ("insert into daily_summaries_fts (rowid, text) values (99, 'x')", "without a summary"),
         (
             "insert into vectors (kind, thing_id, model_id, chunk_start, chunk_end, vector) "
             "values ('day', 99, 1, 0, 1, x'01'); insert into vector_counts values ('day', 99, 1)",
             "no message and no day",
         ),
         ("insert into entity_frames (entity_id, frame_id) values (1, 99)", "frames that do not exist"),
-        ("insert into frame_tags (frame_id, tag, created_ms) values (99, 'x', 1)", "tags are of frames"),
+        ("insert into frame_tags (frame_id, tag, created_ms) values (99, 'x', 1)", "Tags of frames"),
     ],
 )
 def test_verify_finds_what_does_not_agree(database: Database, break_it: str, problem: str) -> None:

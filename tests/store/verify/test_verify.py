@@ -81,39 +81,39 @@ def test_empty_home_has_no_problems(database: Database, data_dir: DataDir) -> No
     [
         (without_file, "The picture of frame {id} is missing."),
         (with_another_picture, "The picture of frame {id} is altered."),
-        (with_an_orphan, "1 files in the media folder belong to no frame."),
-        (sql("delete from frames_fts_docsize where id = :id"), "1 frames are not in the index."),
+        (with_an_orphan, "Files in the media folder that belong to no frame: 1."),
+        (sql("delete from frames_fts_docsize where id = :id"), "Frames that are not in the index: 1."),
         (
             sql("insert into frames_fts (rowid, text) values (:id + 5, 'extra')"),
-            "1 rows of the index have no frame.",
+            "Rows of the index without a frame: 1.",
         ),
         (
             sql("update readings set text = 'one two three four five' where frame_id = :id"),
-            "1 frames are indexed with other words than they have.",
+            "Frames indexed with other words than they have: 1.",
         ),
         (
             sql("update readings set is_current = 0 where frame_id = :id"),
-            "1 frames count as read and have no reading.",
+            "Frames that count as read without a reading: 1.",
         ),
         (sql("update segments set frames = 7"), "The activity segments are not those of the frames."),
-        (sql("update look_batches set looks = 5"), "3 of 5 looks are not accounted for."),
-        (sql("update look_batches set looks = 1"), "1 decisions were made without a look."),
+        (sql("update look_batches set looks = 5"), "Looks not accounted for: 3 of 5."),
+        (sql("update look_batches set looks = 1"), "Decisions made without a look: 1."),
         (
             sql("update ingest_records set outcome = 'failed' where frame_id = :id"),
-            "1 frames have no record of how they came in.",
+            "Frames without a record of how they came in: 1.",
         ),
         (
             sql("update ingest_records set frame_id = 3 where frame_id = :id"),
-            "1 captures count as stored and have no frame.",
+            "Captures that count as stored without a frame: 1.",
         ),
         (
             sql("update frame_totals set frames = 9 where reading_state = 'failed'"),
-            "1 totals of frames are not those of the frames.",
+            "Totals that are not those of the frames: 1.",
         ),
-        (sql("update frames set ended_ms = 3 where id = :id"), "1 frames end before they begin."),
+        (sql("update frames set ended_ms = 3 where id = :id"), "Frames that end before they begin: 1."),
         (
             sql("insert into media_trash (path) values ('a.webp')"),
-            "1 pictures of deleted frames wait to be removed.",
+            "Pictures of deleted frames that wait to be removed: 1.",
         ),
     ],
 )  # fmt: skip
@@ -133,8 +133,8 @@ def test_a_lost_vector_is_told_whichever_it_is_and_made_anew(
         vectors.add(connection, "frame", frame.id, "m", [(n, n + 1, vector) for n in range(number)])
     assert check(database, data_dir).problems == ()
     database.change("delete from vectors where thing_id = ? and chunk_start = ?", (frame.id, lost - 1))
-    assert check(database, data_dir).problems == ("1 things have lost some of their vectors.",)
-    assert "1 things have lost some of their vectors: mended." in list(mend(data_dir))
+    assert check(database, data_dir).problems == ("Things that have lost some of their vectors: 1.",)
+    assert "Things that have lost some of their vectors: 1, mended." in list(mend(data_dir))
     assert frame.id in vectors.missing(database, "frame", "m", 9)
     assert check(database, data_dir).problems == ()
 
@@ -145,8 +145,8 @@ def test_vectors_that_no_count_knows_are_counted(
     with database.write() as connection:
         vectors.add(connection, "frame", frame.id, "m", [(0, 1, np.ones(4, np.int8))])
     database.change("delete from vector_counts")
-    assert check(database, data_dir).problems == ("1 vectors are not counted.",)
-    assert "1 vectors are not counted: mended." in list(mend(data_dir))
+    assert check(database, data_dir).problems == ("Things with vectors that are not counted: 1.",)
+    assert "Things with vectors that are not counted: 1, mended." in list(mend(data_dir))
     assert check(database, data_dir).problems == ()
 
 

@@ -270,14 +270,14 @@ def test_who_hands_in_to_a_server_is_told_how_that_goes(data_dir: DataDir) -> No
     CaptureState(1, now, now, state="recording").write(data_dir.spool)
     cases = (
         (fine, "OK", "to https://there.example; last accepted "),
-        (replace(fine, accepted_ms=None), "OK", "nothing accepted yet; 2 wait, 0 set aside"),
+        (replace(fine, accepted_ms=None), "OK", "nothing accepted yet; waiting: 2, set aside: 0"),
         (
             replace(fine, problem="it cannot be reached"),
             "!",
             "it cannot be reached; to https://there.example",
         ),
         (replace(fine, skew_ms=-86_400_000), "!", "clock is -86400 s from this one"),
-        (replace(fine, refused=1), "!", "1 set aside"),
+        (replace(fine, refused=1), "!", "set aside: 1"),
     )
     for state, verdict, part in cases:
         state.write(data_dir.spool)
@@ -305,7 +305,7 @@ def test_what_other_programs_read_is_told(data_dir: DataDir) -> None:
     check = doctor.check_integrations(data_dir, CompatSettings())
     assert (check.verdict, check.sentence) == (
         "OK",
-        "in the last 24 hours mcp: 1 calls, 5 given, 2 withheld",
+        "in the last 24 hours mcp: 1 call, 5 given, 2 withheld",
     )
 
 

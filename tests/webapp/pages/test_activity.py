@@ -55,7 +55,7 @@ def test_the_page_lists_totals_and_opens_one(browser: Actor) -> None:
     assert "&lt;b&gt;News&lt;/b&gt;" in page
     assert "<b>News" not in page
     opened = browser.get(f"/activity?{RANGE}&kind=app&name=Code").text
-    assert "2 intervals, 2 min" in words(opened)
+    assert "2 intervals · 2 min" in words(opened)
     assert opened.count("/timeline?frame=") == 2
 
 
@@ -79,4 +79,4 @@ def test_idle_time_is_told_beside_the_totals_and_as_a_gap(browser: Actor, databa
     assert [total["minutes"] for total in summary["sites"]] == [10 / 60]
     assert "idle" in [gap["reason"] for gap in summary["gaps"]]
     opened = words(browser.get(f"/activity?{RANGE}&kind=app&name=Code").text)
-    assert "2 intervals, 50 s" in opened
+    assert "2 intervals · 50 s" in opened

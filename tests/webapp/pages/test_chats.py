@@ -174,4 +174,4 @@ def test_questions_are_suggested_of_what_stands_on_the_last_day(
 @for_each("query", ["from=2&to=1", "from=noon", "q=What&from=2&to=1"])
 def test_a_range_in_an_address_that_is_none_is_said(browser: Actor, query: str) -> None:
     answer = browser.get(f"/chat?{query}")
-    assert answer.status_code == 422 and 'id="refusal"' in answer.text
+    assert answer.status_code == 400 and 'id="refusal"' in answer.text

@@ -132,7 +132,7 @@ def test_pinning_from_the_page(app: Flask, browser: Actor, frame: FrameRow, data
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/frames/{frame.id}?q=retention")
     html = browser.get(f"/frames/{frame.id}").text
     assert "Pinned" in html and "Unpin" in html
-    assert "that you pinned or answers cite stay" in browser.get("/settings/storage").text
+    assert "Kept whole, as pinned or cited in answers" in browser.get("/settings/storage").text
     assert "You pinned this frame" in browser.get(f"/frames/{frame.id}/delete").text
     browser.post(f"/frames/{frame.id}/pin", data={**form, "pinned": "0", "next": "//evil.example"})
     assert not tags.retention_reason(database, frame.id).is_kept

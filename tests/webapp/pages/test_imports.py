@@ -47,7 +47,7 @@ def press(browser: Actor, page: str, **fields: object) -> str:
 
 def test_nobody_is_remembered_before_the_button_is_pressed(browser: Actor, own: Services, page: str) -> None:
     html = browser.get(page).text
-    assert "3 people in it" in words(html) and "Remember all 3 people" in words(html)
+    assert "3 people in it" in words(html) and "Remember 3 people" in words(html)
     assert "Only the name is remembered" in words(html) and HOSTILE not in html
     assert entities.find_entities(own.database) == []
     assert f'href="{page}"' in browser.get("/sources/messages").text
@@ -57,14 +57,14 @@ def test_all_of_them_and_a_second_press_adds_nothing(browser: Actor, own: Servic
     assert "3 remembered." in words(press(browser, page, all="1"))
     assert "0 remembered. 3 remembered already." in words(press(browser, page, all="1"))
     assert len(entities.find_entities(own.database)) == 3
-    assert "Remember all" not in browser.get(page).text
+    assert 'name="all"' not in browser.get(page).text
 
 
 def test_those_ticked_alone(browser: Actor, own: Services, page: str) -> None:
     html = press(browser, page, name=["Bob"])
     [bob] = entities.find_entities(own.database)
     assert bob.name == "Bob" and f'href="/memory/entities/{bob.id}">Bob</a>' in html
-    assert "Remember all 2 people that are left" in words(html)
+    assert "Remember 2 people" in words(html)
     gone = browser.post(f"{page}/remember", data={"csrf_token": token(html), "name": "Eve"})
     assert gone.status_code == 422
 
@@ -84,7 +84,7 @@ def test_the_page_says_what_deleting_takes_and_then_what_it_took(
     with own.database.write() as connection:
         entities.store_entity(connection, "person", "Anna", Provenance(NOON_MS), "my sister")
     html = browser.get(page).text
-    assert "Also forgets 2 people remembered from this file" in words(html)
+    assert "Also forgets 2 people known from this file only" in words(html)
     assert "Keeps 1 person named by it" in words(html)
     form = {"csrf_token": token(html), "import_id": page.rpartition("/")[2]}
     told = words(browser.post("/sources/messages/delete", data=form).text)

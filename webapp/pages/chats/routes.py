@@ -23,7 +23,7 @@ from webapp.api import chats, event_stream
 from webapp.api.event_stream import PageEvent
 from webapp.api.questions import turn_services
 from webapp.core import parameters, templating
-from webapp.core.errors import Problem
+from webapp.core.errors import Problem, problem_of
 from webapp.core.parameters import number
 from webapp.core.services import Viewer, chat_or_404, services, stored_turn_or_404, turn_or_404, viewer
 from webapp.core.uploads import form_attachments
@@ -49,7 +49,7 @@ def new() -> Response:
     chosen = parameters.range_of(request.args, who)
     composer = Composer(message) if message else _draft(None)
     composer = replace(composer, range=chosen, refusal=chosen.problem)
-    return _page(None, composer, who, 422 if chosen.problem else 200)
+    return _page(None, composer, who, chosen.status)
 
 
 @templating.get("/chat/<id:chat_id>")
@@ -234,10 +234,11 @@ def refused_page(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Respon
         style_note=form.get("style_note", ""),
         files=form_attachments()[0],
     )
+    status = problem_of(refusal).status
     if not templating.wants_fragment():
-        return _page(chat, composer, who, 422)
+        return _page(chat, composer, who, status)
     drawn = page(services(), chat, composer, who)
-    response = templating.render_page("chat/_composer.html", 422, page={**drawn, "turns": ()})
+    response = templating.render_page("chat/_composer.html", status, page={**drawn, "turns": ()})
     response.headers["HX-Retarget"] = "#composer"
     response.headers["HX-Reswap"] = "outerHTML"
     return response

@@ -33,8 +33,8 @@ def show() -> Response:
         return templating.render_page(template, 400, asked=asked)
     fragment = "search/_more.html" if asked.after else "search/results.html"
     answer = templating.render("search/search.html", fragment, page=results)
-    if asked.range.problem and not templating.wants_fragment():
-        answer.status_code = 422
+    if not templating.wants_fragment():
+        answer.status_code = asked.range.status
     return answer
 
 

@@ -36,7 +36,7 @@ def show() -> BaseResponse:
         return _with_selection("timeline/_moment.html", ask, who)
     return templating.render_page(
         "timeline/timeline.html",
-        422 if destination else 200,
+        400 if destination else 200,
         page=page(services().database, ask, who),
         typed=typed,
         problem=destination,
@@ -107,10 +107,7 @@ def _stage_query(who: Viewer) -> StageQuery:
 
 def _day(name: str | None, who: Viewer) -> Day:
     """The day that is named, else today; in a sample week, where nothing ever happens today, its last."""
-    if name:
-        day = day_named(name, who)
-        if day is None:
-            raise unreadable_address("day", _("must be a date such as 2026-11-20"))
+    if (day := day_named(name, who)) is not None:
         return day
     own = services()
     last = frames.nearest(own.database, who.now_ms) if sample_week.is_sample(own.data_dir) else None
