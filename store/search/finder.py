@@ -163,6 +163,8 @@ class Finder:
         block, known = self._known
         asked = set(ids) if self._few is None else set(ids).intersection(self._few)
         unknown = [each for each in asked if not block.low <= each < block.high]
+        if unknown and self._asked.tree is not None:
+            unknown = self._with_each(unknown, plain_words(self._asked.tree))
         if not unknown:
             return asked & known
         sql = (
@@ -188,6 +190,7 @@ class Finder:
         """Matches in the order of relevance within blocks, the block of the newest first."""
         if not statistics.weights or self.range.low >= self.range.high:
             self._seen = (0, Block(self.range.low, self.range.low))  # the words are together nowhere
+            self._known = (self.range, frozenset())
             return []
         block, ranked = self._ranked(after.block if after else None, self.range.high, statistics)
         self._known = (block, frozenset(frame_id for _, frame_id in ranked))
@@ -249,8 +252,12 @@ class Finder:
         few = column(self._connection, sql, {"names": json.dumps(walk.names), **bound})
         if len(few) > most:
             return None
-        # One word is looked up at once. Asked for several that a frame does not have, FTS5 goes on to
-        # the next frame that has them all, however far.
+        return self._with_each(few, words)
+
+    def _with_each(self, few: list[int], words: tuple[Phrase, ...]) -> list[int]:
+        """Those of few frames that have each of several words. One word is looked up at once. Asked for several
+        that a frame does not have, FTS5 goes on to the next frame that has them all, however far.
+        """
         for word in words if len(words) > 1 else ():
             sql = """
                 select frames_fts.rowid from json_each(?) few
