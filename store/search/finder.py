@@ -259,8 +259,8 @@ class Finder:
         return self._with_each(few, words)
 
     def _with_each(self, few: list[int], words: tuple[Phrase, ...]) -> list[int]:
-        """Those of few frames that have each of several words. One word is looked up at once. Asked for several
-        that a frame does not have, FTS5 goes on to the next frame that has them all, however far.
+        """Those of few frames that have each of several words, word by word: asked for all of them at once,
+        FTS5 goes on from a frame without them to the next one that has them all, however far.
         """
         for word in words if len(words) > 1 else ():
             sql = """
