@@ -167,12 +167,14 @@ class SignIndex:
         compared = sum(distances.size for *_, distances in inside)
         if compared > _PASSING_LEAST * count:
             inside = _passing(inside, max(_PASSING_LEAST * count, compared // _PASSING))
-        ids = np.concatenate([block.rows[places] for block, places, _ in inside])
-        if ids.size > count:
+        chosen = np.arange(sum(distances.size for *_, distances in inside))
+        if chosen.size > count:
             higher = np.concatenate([block.higher[:, places] for block, places, _ in inside], axis=1)
             lower = np.concatenate([block.lower[places].T for block, places, _ in inside], axis=1)
-            ids = ids[np.argpartition(-nearness(turned, higher, lower), count)[:count]]
-        return ids.tolist(), compared
+            chosen = np.sort(np.argpartition(-nearness(turned, higher, lower), count)[:count])
+        # The rows of those alone: each lies in a line of memory of its own.
+        found = _places_of(inside, chosen)
+        return [row for block, places in found for row in block.rows[places].tolist()], compared
 
     def sample(self, count: int) -> list[int]:
         """Row ids evenly over everything held, at most `count`."""

@@ -162,9 +162,13 @@ class Finder:
         """Which of these frames match. What was ranked before needs no look-up."""
         block, known = self._known
         asked = set(ids) if self._few is None else set(ids).intersection(self._few)
-        unknown = [each for each in asked if not block.low <= each < block.high]
-        if unknown and self._asked.tree is not None:
-            unknown = self._with_each(unknown, plain_words(self._asked.tree))
+        low, high = self.range.low, self.range.high
+        unknown = [each for each in asked if low <= each < high and not block.low <= each < block.high]
+        if unknown and (tree := self._asked.tree) is not None:
+            words = plain_words(tree)
+            unknown = self._with_each(unknown, words)
+            if len(words) > 1 and full_text.is_exact(tree) and not self.is_narrowed:
+                return (asked & known) | set(unknown)
         if not unknown:
             return asked & known
         sql = (
