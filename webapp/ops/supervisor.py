@@ -31,7 +31,6 @@ import apsw
 import click
 import psutil
 
-from store.backup.backup import advice
 from store.core.database import open_database
 from store.core.errors import DatabaseUnusable, StoreError
 from store.core.keys import box_of, handing
@@ -349,6 +348,8 @@ class Supervisor:
 
 
 def _advice(data_dir: DataDir, error: Exception) -> str:
+    from store.backup.backup import advice  # with numpy and most of the store: 26 MB, hardly ever needed
+
     try:
         return advice(data_dir, error)
     except Exception as problem:  # whatever a backup says of itself, the other parts go on
