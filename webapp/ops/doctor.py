@@ -22,6 +22,7 @@ from engines.chat.servers import list_models
 from engines.embeddings import multilingual
 from engines.embeddings.encoding import install_command
 from engines.embeddings.protocol import EmbedderOptions, EmbeddingError, open_embedder
+from engines.ocr import languages, tesseract
 from engines.ocr.protocol import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from store.backup.backup import advice
@@ -157,7 +158,13 @@ def check_ocr(settings: OcrSettings) -> Check:
         return Check("Reading text", "--", "switched off by ocr.engine", "Set ocr.engine to auto.")
     name, problem = _opened(settings, settings.languages)
     if name:
-        return Check("Reading text", "OK", f"{name}: {', '.join(settings.languages)}")
+        sentence = f"{name}: {', '.join(settings.languages)}"
+        if unread := [code for code in languages.of_person() if code not in settings.languages]:
+            sentence += f"; not {', '.join(unread)}, as the system is set to"
+            is_here = set(unread).issubset(tesseract.installed_languages())
+            install = "" if is_here else f"Run `{tesseract.install_command(unread)}`. "
+            return Check("Reading text", "!", sentence, f"{install}Choose it under Settings, Recording.")
+        return Check("Reading text", "OK", sentence)
     readable = [language for language in settings.languages if _opened(settings, [language])[0]]
     missing = [language for language in settings.languages if language not in readable]
     sentence = f"{', '.join(missing)} cannot be read; {', '.join(readable) or 'none'} could"

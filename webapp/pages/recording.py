@@ -13,7 +13,7 @@ from babel.core import get_global
 from flask import request
 from werkzeug.wrappers import Response
 
-from engines.ocr import tesseract
+from engines.ocr import languages, tesseract
 from store.core import recording
 from store.core.errors import SettingsError
 from store.core.preferences import choose_reading_languages, reading_languages
@@ -120,7 +120,7 @@ def _page(
         errors=errors or {},
         languages=_languages(own),
         languages_given=own.settings.ocr.given,
-        install_korean=tesseract.install_command(["kor"]),
+        example=_example(own),
         excluded=len(rules.rules),
         defaults=rules.defaults,
     )
@@ -191,6 +191,24 @@ def _languages(own: Services) -> list[_Language]:
         *(_Language(code, language_name(code), True, missing.get(code, "")) for code in chosen),
         *(_Language(code, name, False, "") for name, code in others),
     ]
+
+
+def unread(own: Services) -> list[str]:
+    """Codes of the languages of this system and browser that text is not read in."""
+    chosen = reading_languages(own.database, own.settings.ocr)
+    of_person = languages.of_person(request.accept_languages.values())
+    return [code for code in of_person if code not in chosen]
+
+
+def install(own: Services, code: str) -> str:
+    """The command that gets a language's data, "" where that is here."""
+    return "" if code in _readable(own) else tesseract.install_command([code])
+
+
+def _example(own: Services) -> tuple[str, str]:
+    """A language that is not here, the person's own if there is one, and the command that gets it."""
+    code = next((code for code in unread(own) if install(own, code)), "kor")
+    return language_name(code), tesseract.install_command([code])
 
 
 def _readable(own: Services) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
 from webapp.ops.health import SILENT_MS
 from webapp.ops.sample import SampleWeek
+from webapp.pages import recording
 from webapp.pages.privacy import words_of
 from webapp.pages.recording import language_name
 from webapp.security.access import is_loopback
@@ -161,6 +162,12 @@ def _reading(own: Services, viewer: Viewer) -> Row:
     if worker.engine_problem:
         problem = formatting.sentence(translated(worker.engine_problem))
         return Row("reading", "danger", name, problem, _("`recollect doctor` says what to install."))
+    if unread := recording.unread(own):
+        language, command = language_name(unread[0]), recording.install(own, unread[0])
+        told = _("Not in %(language)s, which this computer or browser is set to", language=language)
+        choose = _("Choose it under Languages.")
+        install = _("Run `%(command)s`, then choose it under Languages.", command=command)
+        return Row("reading", "warn", name, told, install if command else choose)
     read = totals.store_stats(own.database).frames_read
     if not read:
         return Row("reading", "working", name, f"{names} · {_('waiting for the first frame')}")

@@ -5,14 +5,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from engines.ocr import languages, tesseract
 from engines.ocr.protocol import OcrEngine, OcrError, OcrLine, OcrUnavailable
 from ingest.core.home import AlreadyRunning, Home, only_worker
 from ingest.worker import worker
+from ingest.worker.assembly import worker_of
 from ingest.worker.worker import RESTART_EXIT_CODE, Worker, used_bytes
+from store.core.preferences import choose_reading_languages, reading_languages
 from store.core.settings import OcrSettings, Settings
 from store.frames import frames
 from store.ocr import readings
@@ -223,3 +227,19 @@ def test_a_state_file_that_is_unusable_is_no_state(home: Home) -> None:
     for content in (b"", b"{", b"[]", b'{"pid": 1}', b'{"languages": []}'):
         path.write_bytes(content)
         assert process_state.IngestState.read(home.data_dir.spool) is None
+
+
+def test_only_an_empty_home_takes_the_languages_of_the_system(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for code in ("eng", "deu"):
+        (tmp_path / f"{code}.traineddata").touch()
+    monkeypatch.setattr(tesseract, "usual_folders", lambda: iter([tmp_path]))
+    monkeypatch.setattr(languages, "of_person", lambda: ["deu", "fra"])
+    by_default = home.settings.ocr.languages
+    worker_of(home)
+    assert reading_languages(home.database, home.settings.ocr) == (*by_default, "deu")
+    choose_reading_languages(home.database, by_default, home.settings.ocr)
+    store_frame(home.database, home.data_dir, captured_ms=NOON_MS)
+    worker_of(home)
+    assert reading_languages(home.database, home.settings.ocr) == by_default

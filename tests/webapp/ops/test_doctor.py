@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from assistant.core.models import ChatModels
+from engines.ocr import languages, tesseract
 from engines.ocr.protocol import OcrUnavailable
 from store.backup import backup, restore
 from store.core.database import Database, open_database
@@ -183,6 +184,15 @@ def test_a_missing_language_is_named_with_its_command(monkeypatch: pytest.Monkey
     reading = doctor.check_ocr(OcrSettings())
     assert (reading.verdict, reading.action) == ("X", "apt install tesseract-ocr-chi-sim")
     assert "chi_sim cannot be read; eng could" in reading.sentence
+
+
+def test_a_language_of_the_system_that_is_not_read_is_told_with_its_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(languages, "of_person", lambda: ["nld"])
+    monkeypatch.setattr(tesseract, "installed_languages", lambda: ("eng",))
+    check = doctor.check_ocr(OcrSettings(languages=("eng",)))
+    assert check.verdict == "!" and "not nld" in check.sentence and "tesseract-ocr-nld" in check.action
 
 
 def test_an_engine_nobody_knows_is_told_with_the_known_ones() -> None:

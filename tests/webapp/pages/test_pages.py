@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from store.deletion import retention
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.privacy import rules
-from store.spool.process_state import CaptureState, Pause, write_pause
+from store.spool.process_state import CaptureState, IngestState, Pause, write_pause
 from store.spool.queue import DESKTOP
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
@@ -486,6 +487,22 @@ def test_a_screen_without_a_window_is_the_desktop_in_the_language_of_the_page(
     address = path.format(start=NOON_MS, end=NOON_MS + 3 * MINUTE)
     shown = words(page(visitor, address, **{"Accept-Language": "zh"}))
     assert "桌面" in shown and DESKTOP not in shown and "未知应用" not in shown
+
+
+def test_the_language_of_the_browser_is_proposed_where_text_is_not_read_in_it(
+    visitor: Actor, data_dir: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    IngestState(os.getpid(), NOW, 2**53).write(data_dir.spool)
+    monkeypatch.setattr(tesseract, "usual_folders", lambda: iter([tmp_path]))
+    (tmp_path / "eng.traineddata").touch()
+    german = {"Accept-Language": "en-GB,de;q=0.8"}
+    assert "Not in German" not in page(visitor, "/welcome/reading")
+    told = words(page(visitor, "/welcome/reading", **german))
+    assert "Not in German" in told and "tesseract-ocr-deu" in told
+    assert "as here for German" in page(visitor, "/settings/recording", **german)
+    (tmp_path / "deu.traineddata").touch()
+    told = words(page(visitor, "/welcome/reading", **german))
+    assert "Choose it under Languages" in told and "tesseract-ocr-deu" not in told
 
 
 def test_languages_of_reading_are_chosen_on_the_page(
