@@ -41,7 +41,7 @@ def test_a_file_is_imported_and_its_source_deleted_without_scripts(
     expect(page.locator("#receipt")).to_contain_text("1 added, 0 updated, 0 there already")
     expect(page.locator("#receipt")).to_contain_text("it has no name")
     expect(page.locator("#listed")).to_contain_text("Office")
-    page.get_by_text("Delete all 1 place").click()
+    page.get_by_text("Delete 1 place").click()
     page.get_by_label("Type DELETE to confirm").fill("DELETE")
     page.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text("Nothing imported yet")).to_be_visible()
