@@ -723,7 +723,7 @@ def test_erasing_needs_the_typed_word(app: Flask, visitor: Actor, shoot: Callabl
     # A receipt that is not listed any more may have been of anything.
     assert "Nothing was left to delete" not in words(page(visitor, "/privacy?deleted=1"))
     chinese, frame = {"Accept-Language": "zh-CN"}, shoot()
-    assert "输入 删除" in visitor.get("/privacy/erase?when=today", headers=chinese).text
+    assert "输入“删除”以确认" in visitor.get("/privacy/erase?when=today", headers=chinese).text
     visitor.post("/privacy/erase", data={**form, "confirm": "删除"}, headers=chinese)
     page(visitor, f"/frames/{frame.id}", 404)
 
