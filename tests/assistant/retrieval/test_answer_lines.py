@@ -158,6 +158,13 @@ def test_what_was_shown_later_comes_first_where_it_is_about_all_that_the_best_li
     assert [moment[0].entry.id for moment in found.moments][:2] == ["e2", "e1"]
 
 
+def test_a_later_line_with_a_form_of_the_word_says_not_how_things_stand_now() -> None:
+    shop = screen("e1", "Shop", "Transporter, 9 Sitze, kostet 95 Euro am Tag", 1)
+    terminal = screen("e2", "bash", "apt-transport-https 2 apt.conf.d", 2)
+    found = answers("Wie viel kostet der Transporter?", shop, terminal)
+    assert found.moments[0][0].entry is shop
+
+
 def test_a_run_of_frames_that_look_alike_is_one_moment() -> None:
     text = "Visitor parking: deck 4\nThe code of visitors is 7781"
     screens = [screen(f"e{n}", "Site", text, n) for n in range(9)]
