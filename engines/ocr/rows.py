@@ -409,7 +409,7 @@ def _are_beside(left: Box, right: Box, ink: Ink, walls: Ink) -> bool:
     top, bottom = max(top, right.y), min(bottom, right.bottom)
     gap = right.x - left.right
     between = slice(top, bottom), slice(left.right, right.x)
-    if 0 < gap < _WORD_GAP * high <= _WORD_GAP * PICTURE and bottom - top == low:
+    if high <= PICTURE and 0 < gap < _WORD_GAP * high and bottom - top == low:
         line = int(np.count_nonzero(walls[between].any(0)))
         # A line through a word, as the margin of an editor: cells keep away from theirs.
         if 0 < line <= _THIN and gap - line < _WORD_GAP * low and min(left.w, right.w) >= _NARROWEST:
