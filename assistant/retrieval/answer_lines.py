@@ -33,7 +33,7 @@ from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form, asks_for_latest, words_beside_sources
-from assistant.language.small_words import bare, languages_of
+from assistant.language.small_words import bare, is_plain, language_of, languages_of
 from assistant.language.values import NO_DAYS, DaysMeant, values
 from assistant.retrieval.furniture import Furniture, lines_of, title_of
 from assistant.retrieval.retrieval import Entry
@@ -482,7 +482,10 @@ def names_somebody(line: str, question: str) -> bool:
     known = _tokens(question)
     words = (word.strip(".,;:<>()") for word in line.split())
     is_name = [w.istitle() and not cldr.is_common(w) and normalize(w) not in known for w in words]
-    return any(map(all, pairwise(is_name))) or _SPEAKER.match(line) is not None
+    speaker, language = _SPEAKER.match(line), language_of(line)
+    # "Next meeting:" and "Betreff:" name nobody.
+    speaks = speaker is not None and not all(is_plain(w, language) for w in speaker[0][:-1].split())
+    return speaks or any(map(all, pairwise(is_name)))
 
 
 def told_by(entries: Iterable[Entry]) -> set[str]:

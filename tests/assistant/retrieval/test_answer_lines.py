@@ -40,6 +40,8 @@ def best(question: str, *lines: str, title: str = "main.py") -> list[str]:
         (Form.FIGURE, "采样一百二十次", "采样很多次"),
         (Form.PERSON, "the keys are with Ada Moreno", "the keys are in the drawer"),
         (Form.PERSON, "王宁：钥匙在我这里", "钥匙在抽屉里"),
+        (Form.PERSON, "karin: die Schlüssel habe ich", "Betreff: die Schlüssel sind da"),
+        (Form.PERSON, "Gus: I have the keys", "Next meeting: bring the keys"),
     ],
 )
 def test_a_line_with_the_kind_of_thing_asked_for_fits(form: Form, better: str, worse: str) -> None:
