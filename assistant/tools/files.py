@@ -135,7 +135,7 @@ def _roots(context: ToolContext) -> list[Path]:
 
 
 def _covers_files(context: ToolContext) -> str:
-    return f"files below {', '.join(map(str, _roots(context)))}"
+    return N_("files below %(folders)s") % {"folders": ", ".join(map(str, _roots(context)))}
 
 
 def _tells_read(context: ToolContext, path: str, **_piece: int) -> Deferred:

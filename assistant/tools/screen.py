@@ -194,7 +194,7 @@ def _describe_notice(context: ToolContext, frame_id: int, question: str) -> Defe
     reaches=N_("one picture of your screen, shown to the model that answers"),
     risk="sends",
     tells=_describe_notice,
-    covers=lambda context: f"pictures of frames shown to {_eyes(context)[1]}",
+    covers=lambda context: N_("pictures of frames shown to %(model)s") % {"model": _eyes(context)[1]},
 )
 def describe_frame(context: ToolContext, frame_id: FrameId, question: Question = "") -> object:
     """Looks at the picture of one frame and describes it; call it when its text cannot answer, such as for

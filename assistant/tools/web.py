@@ -67,7 +67,7 @@ def _search_notice(context: ToolContext, query: str, limit: int) -> Deferred:
     reaches=N_("the search endpoint that you set up, which gets the words of the search"),
     risk="sends",
     tells=_search_notice,
-    covers=lambda context: f"searches sent to {_set_up(context).host}",
+    covers=lambda context: N_("searches sent to %(host)s") % {"host": _set_up(context).host},
 )
 def web_search(context: ToolContext, query: Query, limit: Limit = 5) -> object:
     """Searches the web and gives titles, addresses and short texts; call it only for public facts that

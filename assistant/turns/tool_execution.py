@@ -27,8 +27,8 @@ from assistant.turns.model_session import RESULTS, ModelSession
 from engines.chat.protocol import Completion, Message, RequestedCall
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
+from store.core.translation import N_, stored_form
 from store.core.translation import deferred as _
-from store.core.translation import stored_form
 from store.sources import proposals
 
 CHANGED = "What this would do is not what was shown and approved any more."
@@ -113,7 +113,8 @@ def _noticed(session: ModelSession, tool: Tool, call: NewToolCall) -> NewToolCal
         does, scope = tool.notice(context, call.arguments)
     except ToolFailed as failure:
         return replace(call, error=str(failure))
-    goes = "stay on this computer" if endpoint.is_local else f"go to {endpoint.host}"
+    where = N_("%(scope)s; results stay on this computer")
+    where = where if endpoint.is_local else N_("%(scope)s; results go to %(host)s")
     if tool.risk != "changes" and endpoint.is_local:
         does = _("%(does)s Its results stay on this computer.", does=does)
     elif tool.risk != "changes":
@@ -121,7 +122,7 @@ def _noticed(session: ModelSession, tool: Tool, call: NewToolCall) -> NewToolCal
     return replace(
         call,
         notice=stored_form(does),
-        scope=f"{scope}; results {goes}",
+        scope=where % {"scope": scope, "host": endpoint.host},
         shown_ms=(findings.from_ms, findings.until_ms),
     )
 

@@ -6,8 +6,6 @@ them. Engines belong to the thread that opened them, and stay open in it.
 
 from __future__ import annotations
 
-import ctypes
-import sys
 import threading
 import time
 from dataclasses import dataclass, fields
@@ -17,6 +15,7 @@ from engines.embeddings.protocol import Embedder, EmbedderOptions, Vectors, open
 from engines.ocr.protocol import OcrEngine, OcrLine, OcrWord, Versions, open_ocr
 from ingest.reading.incremental import IncrementalReader
 from ingest.reading.page_text import told_of
+from store.core.allocator import give_back_freed_memory
 from store.frames.media import decode
 from store.spool.page_text import PageText
 
@@ -83,19 +82,7 @@ _embedders: dict[tuple[str, str], Embedder] = {}
 def _reader(engine: str, languages: tuple[str, ...]) -> tuple[OcrEngine, Versions, IncrementalReader]:
     own: dict[object, tuple[OcrEngine, Versions, IncrementalReader]] = _own.__dict__.setdefault("readers", {})
     if (engine, languages) not in own:
-        _keep_freed_memory()
+        give_back_freed_memory()  # Dask has all of it given back: to get it again took a quarter of the CPU
         opened = open_ocr(engine, languages)
         own[engine, languages] = opened, Versions.of(opened), IncrementalReader(opened)
     return own[engine, languages]
-
-
-def _keep_freed_memory() -> None:
-    """Let the C library keep what a picture took for the next one, as it does by itself: Dask has it give all
-    back at once (``MALLOC_TRIM_THRESHOLD_``), and a quarter of a reading's CPU went to getting pages again.
-    """
-    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):  # none in musl
-        mallopt(_MMAP_THRESHOLD, 32 << 20)
-        mallopt(_TRIM_THRESHOLD, 64 << 20)
-
-
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h; the values are the ends of what it adapts to

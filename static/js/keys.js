@@ -4,16 +4,12 @@
 import { copy } from './copy.js'
 import { openPalette } from './palette.js'
 
-const TYPED = 'typed'
-let leaving = null // for the search, with what was typed on the way there
-
 export function listen() {
   for (const button of document.querySelectorAll('[data-open-palette]')) {
     button.addEventListener('click', openPalette)
   }
   // Where nothing is searched or asked yet one types at once; a phone would show its keyboard over the page.
   if (matchMedia('(pointer: fine)').matches) document.querySelector('#q[value=""], .start ~ form #message')?.focus()
-  addEventListener('DOMContentLoaded', arrive) // which htmx waits for as well
   document.addEventListener('keydown', event => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
       event.preventDefault()
@@ -22,22 +18,18 @@ export function listen() {
     }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step && event.target.closest('#q, [data-result]') && walk('[data-hit]', step)) return event.preventDefault()
-    const words = leaving
-    if (words === null ? !isForPage(event) || !press(event.key) : event.ctrlKey || event.metaKey || event.altKey) return
-    if (words !== null) leaving = event.key === 'Escape' ? null : words + ([...event.key].length === 1 ? event.key : '')
-    event.preventDefault()
+    if (isForPage(event) && press(event.key)) event.preventDefault()
   })
 }
 
 function press(key) {
   const name = key.length === 1 ? key.toLowerCase() : key
-  const sheet = document.querySelector(`[data-sheet="${CSS.escape(name)}"]`)
-  if (sheet) return sheet.showPopover(), true
   const field = document.querySelector(`[data-focus-key="${CSS.escape(name)}"]`)
   if (field) return field.closest('details')?.setAttribute('open', ''), field.focus(), field.select?.(), true
+  const sheet = document.querySelector(`[data-sheet="${CSS.escape(name)}"]`)
+  if (sheet) return sheet.showPopover(), sheet.querySelector('input')?.select(), true
   const action = document.querySelector(`[data-key="${CSS.escape(name)}"]:not([aria-disabled])`)
   if (action) return action.click(), true
-  if (name === '/') return leaving = '', (location.href = '/search#q'), true
   if (name === 't') return (location.href = '/timeline'), true
   if (name === 'j' || name === 'k') return walk('[data-turn] h2', name === 'j' ? 1 : -1)
   if (name === 'n' || name === 'p') return walk('[data-hit]', name === 'n' ? 1 : -1)
@@ -73,19 +65,6 @@ function citationOf(active) {
   return document.querySelector(`#${anchor} [data-citation]`)
 }
 
-// Words typed while the page of the search is on its way are its words: they go along, and are kept nowhere.
-addEventListener('pagehide', () => { if (leaving) sessionStorage.setItem(TYPED, leaving) })
-addEventListener('pageshow', () => { leaving = null })
-
-function arrive() {
-  const field = document.querySelector('#q')
-  const typed = sessionStorage.getItem(TYPED)
-  sessionStorage.removeItem(TYPED)
-  if (!field || !typed) return
-  field.value = typed + field.value
-  field.dispatchEvent(new Event('input', { bubbles: true }))
-}
-
 // Whether a key is for the page: nobody types, no dialog is open, and single keys are on.
 export function isForPage(event) {
   return !(event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event) ||
@@ -95,6 +74,7 @@ export function isForPage(event) {
 function isTyping({ target, key }) {
   // No question begins with a slash, and an empty field for one may have the focus by itself.
   if (key === '/' && target.matches('[data-composer] textarea:placeholder-shown')) return false
+  if (!target.checkVisibility()) return false // a field that was closed keeps the focus until the page is drawn again
   return target.isContentEditable || ['TEXTAREA', 'SELECT'].includes(target.tagName) ||
     (target.tagName === 'INPUT' && !['range', 'checkbox', 'radio', 'button', 'submit'].includes(target.type))
 }

@@ -23,10 +23,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
-
-import icalendar
 
 from store.backup.backup import DELETED, refuse_deletion_since, replacing
 from store.core import copies, times
@@ -42,6 +40,9 @@ from store.frames.media import Media
 from store.privacy.rules import RuleSet
 from store.timeline import segments
 from store.timeline.gaps import Interval, merge_intervals
+
+if TYPE_CHECKING:
+    import icalendar
 
 EXCLUDED = "Left out: a privacy rule of today covers what it may tell of."
 _AT_ONCE = 200
@@ -383,6 +384,8 @@ def _title(each: Segment) -> str:
 
 
 def _event(uid: str, title: str, start: date, end: date) -> icalendar.Event:
+    import icalendar
+
     event = icalendar.Event()
     event.add("uid", f"{uid}@recollect")
     event.add("summary", title)

@@ -59,14 +59,12 @@ class Persona:
     @property
     def shown_name(self) -> str:
         """Its name in the person's language, where it came with the program."""
-        return shown(self.name) if self.builtin else self.name
+        return shown(self.name)
 
     @property
     def shown_description(self) -> str:
         """What it is in a few words, or how it begins."""
-        is_own = self.builtin is None or self.description != BUILT_IN[self.builtin].description
-        words = self.description if is_own else _(self.description)
-        return words or self.system_prompt.splitlines()[0]
+        return shown(self.description) or self.system_prompt.splitlines()[0]
 
     @property
     def is_changed(self) -> bool:
@@ -346,6 +344,14 @@ BUILT_IN = MappingProxyType(
 """The personas that are always there, by the key that marks them."""
 
 
-def shown(name: str) -> str:
-    """What a voice is called in the person's language: the name of a built-in one is stored English."""
-    return _(name) if any(name == words.name for words in BUILT_IN.values()) else name
+_TRANSLATED = tuple(text for words in BUILT_IN.values() for text in (words.name, words.description))
+
+
+def shown(text: str) -> str:
+    """A voice's name or description in the person's language: what it came with is stored English."""
+    return _(text) if text in _TRANSLATED else text
+
+
+def stored(text: str) -> str:
+    """What `shown` shows so."""
+    return next((english for english in _TRANSLATED if _(english) == text), text)

@@ -1,4 +1,4 @@
-"""Two bits for each of at most 192 numbers of a vector, which tell about how near it is to a question.
+"""Two bits for each of at most 128 numbers of a vector, which tell about how near it is to a question.
 
 A vector is turned so that its first numbers tell most of where vectors of a store differ, and each of them
 about as much as another (Gong and Lazebnik, "Iterative Quantization", 2011). One bit says whether such a
@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-NUMBERS = 192
+NUMBERS = 128
 _AT_ONCE = 16_384
 """So many are compared by both bits at once: they fit the cache."""
 _PLANES = 4

@@ -29,8 +29,8 @@ from store.embeddings import vectors
 from store.embeddings.sign_index import EVERY_ID, SignIndex, index_of, is_ready, load_index
 from store.embeddings.vectors import Kind
 
-RESCORED = 2_000
-"""Chunks whose cosine is computed, 10 ms; of no more things than these a filter lets through all are."""
+RESCORED = 3_000
+"""Chunks whose cosine is computed, 15 ms; of no more things than these a filter lets through all are."""
 _JUDGED = 400
 """So many of the nearest are told from chance: more than anybody lists."""
 MIN_COSINE = 0.15
@@ -126,7 +126,7 @@ def _nearest(
         ids = column(connection, _CHUNKS, (json.dumps(few), index.kind, index.model.id))
         return _rescored(connection, index, query, ids, len(ids))
     ids, compared = index.candidates(query, low, high, RESCORED)
-    found = _rescored(connection, index, query, ids, compared)
+    found = [near for near in _rescored(connection, index, query, ids, compared) if low <= near.id < high]
     if narrow is not None:
         kept = set(narrow([near.id for near in found], -1))
         found = [near for near in found if near.id in kept]
@@ -134,7 +134,8 @@ def _nearest(
             # Few of the nearest pass: look among those that do.
             among = np.array(sorted(narrow(None, -1)), dtype=np.int64)
             ids, compared = index.candidates(query, low, high, RESCORED, among)
-            found = _rescored(connection, index, query, ids, compared)
+            kept = set(among.tolist())
+            found = [near for near in _rescored(connection, index, query, ids, compared) if near.id in kept]
     return found
 
 

@@ -1,6 +1,6 @@
-"""Two bits for each of 192 numbers of all vectors in memory (`store.embeddings.coding`) choose candidates.
+"""Two bits for each of 128 numbers of all vectors in memory (`store.embeddings.coding`) choose candidates.
 
-All are compared by their first bits, one in thirty-two by both. Ten million vectors take 600 MB, whatever
+All are compared by their first bits, one in sixty-four by both. Ten million vectors take 400 MB, whatever
 their dimension, and load in a minute.
 """
 
@@ -23,15 +23,17 @@ from store.core.database import Database, column, rows, scalar
 from store.embeddings.coding import NUMBERS, Coding, Words, learn, nearness, packed
 from store.embeddings.vectors import Kind, Model
 
-MAX_BYTES = 600_000_000
+MAX_BYTES = 400_000_000
 """Bits and ids of one kind: ten million vectors."""
+_GROUPED = {"frame": 20}
+"""So many bits are left off the ids of things: frames of one second are told apart where vectors are read."""
 AT_ONCE_ROWS = 100_000
 """More rows than these (half a second) are loaded beside the questions, not in front of one."""
 
 _READ_ROWS = 2_000
 _BLOCK_ROWS = 64_000
 """A block's words fit the cache, and what is read at once fills it to the brim."""
-_PASSING = 32
+_PASSING = 64
 """One in so many passes by its first bits and is compared by both (`docs/scale.md`)."""
 _PASSING_LEAST = 16
 _SAMPLED = 16
@@ -55,7 +57,7 @@ class _Block:
     highest: int
     """No thing is outside ``[lowest, highest]``."""
     rows: npt.NDArray[np.uint32]
-    things: Ids
+    things: npt.NDArray[np.uint32]  # as `_GROUPED`
     higher: Words  # [words, capacity]: all of a word are compared
     lower: Words  # [capacity, words]: few rows are
 
@@ -110,7 +112,8 @@ class SignIndex:
         self.kind = kind
         self.model = model
         self._words = -(-min(model.dimension, NUMBERS) // 64)
-        self._max_rows = max(1, max_bytes // (4 + 8 + 16 * self._words))
+        self._left_off = _GROUPED.get(kind, 0)
+        self._max_rows = max(1, max_bytes // (4 + 4 + 16 * self._words))
         self._blocks: tuple[_Block, ...] = ()
         self._last_id = 0
         self._gone: set[int] = set()
@@ -146,7 +149,8 @@ class SignIndex:
     def candidates(
         self, query: npt.NDArray[np.floating], low: int, high: int, count: int, among: Ids | None = None
     ) -> tuple[list[int], int]:
-        """Row ids of those nearest to the query as far as signs tell, among things in ``[low, high)``.
+        """Row ids of those nearest to the query as far as signs tell, among things in ``[low, high)`` and
+        those that are `_GROUPED` with one.
 
         `among` (sorted thing ids) narrows them further. They are at most `count`, of as many as the second
         value says.
@@ -154,6 +158,8 @@ class SignIndex:
         blocks = self._blocks
         if not blocks:
             return [], 0
+        low, high = low >> self._left_off, ((high - 1) >> self._left_off) + 1
+        among = None if among is None else among >> self._left_off
         turned = np.asarray(query, np.float32) @ blocks[0].coding.turn
         [bits] = packed(turned[None, :] > 0)
         asked_of = [(block, block.inside(low, high, among)) for block in blocks]
@@ -161,12 +167,14 @@ class SignIndex:
         compared = sum(distances.size for *_, distances in inside)
         if compared > _PASSING_LEAST * count:
             inside = _passing(inside, max(_PASSING_LEAST * count, compared // _PASSING))
-        ids = np.concatenate([block.rows[places] for block, places, _ in inside])
-        if ids.size > count:
+        chosen = np.arange(sum(distances.size for *_, distances in inside))
+        if chosen.size > count:
             higher = np.concatenate([block.higher[:, places] for block, places, _ in inside], axis=1)
             lower = np.concatenate([block.lower[places].T for block, places, _ in inside], axis=1)
-            ids = ids[np.argpartition(-nearness(turned, higher, lower), count)[:count]]
-        return ids.tolist(), compared
+            chosen = np.sort(np.argpartition(-nearness(turned, higher, lower), count)[:count])
+        # The rows of those alone: each lies in a line of memory of its own.
+        found = _places_of(inside, chosen)
+        return [row for block, places in found for row in block.rows[places].tolist()], compared
 
     def sample(self, count: int) -> list[int]:
         """Row ids evenly over everything held, at most `count`."""
@@ -199,7 +207,7 @@ class SignIndex:
             if not blocks or blocks[-1].size + len(found) > len(blocks[-1].rows):
                 coding = blocks[0].coding if blocks else self._learnt(connection)
                 blocks = (*blocks, self._empty_block(coding))
-            blocks = (*blocks[:-1], _filled(blocks[-1], found))
+            blocks = (*blocks[:-1], _filled(blocks[-1], found, self._left_off))
             last_id = int(found[-1][0])
         return blocks, last_id
 
@@ -220,7 +228,7 @@ class SignIndex:
             EVERY_ID,
             -1,
             np.empty(_BLOCK_ROWS, np.uint32),
-            np.empty(_BLOCK_ROWS, np.int64),
+            np.empty(_BLOCK_ROWS, np.uint32),
             np.empty((self._words, _BLOCK_ROWS), np.uint64),
             np.empty((_BLOCK_ROWS, self._words), np.uint64),
         )
@@ -233,8 +241,9 @@ class SignIndex:
         if len(self) > self._max_rows:
             room = self._max_rows * 3 // 4
             things = np.concatenate([block.things[: block.size] for block in self._blocks])
-            self.floor = int(np.partition(things, -room)[-room])
-            self._keep(lambda block: block.things[: block.size] >= self.floor)
+            first = int(np.partition(things, -room)[-room])
+            self.floor = first << self._left_off
+            self._keep(lambda block: block.things[: block.size] >= first)
 
     def _keep(self, which: Callable[[_Block], npt.NDArray[np.bool_]]) -> None:
         kept = (block.kept(which(block)) for block in self._blocks)
@@ -253,11 +262,11 @@ select vector from vectors where model_id = :model and id in (
 """
 
 
-def _filled(block: _Block, found: list[tuple[Any, ...]]) -> _Block:
+def _filled(block: _Block, found: list[tuple[Any, ...]], left_off: int) -> _Block:
     """With these rows, for which it has room."""
     here = slice(block.size, block.size + len(found))
     block.rows[here] = [row[0] for row in found]
-    block.things[here] = things = [row[1] for row in found]
+    block.things[here] = things = [row[1] >> left_off for row in found]
     made = np.frombuffer(b"".join(row[2] for row in found), np.int8).reshape(len(found), -1)
     higher, block.lower[here] = block.coding.bits(made)
     block.higher[:, here] = higher.T

@@ -100,13 +100,18 @@ def where(connection: apsw.Connection, filters: Filters) -> Where:
         if value is not None:
             conditions.append(f"f.{column} = :{column}")
             parameters[column] = bindable(value) if isinstance(value, str) else int(value)
+    if filters.host is not None:
+        # Of another machine without frames no word is looked for, and of one with few in their span only.
+        hosts = rows(connection, "select host from frames where host = :host limit 1", parameters)
+        meant["host"] = [name for (name,) in hosts]
     walked = next(iter(meant), None)
     return Where(
         conditions=tuple(conditions),
         parameters=parameters,
         is_empty=not all(meant.values()),
         walk=Walk(_COLLATED.get(walked, walked), tuple(meant[walked])) if walked else None,
-        match=" AND ".join(filter(None, (_match(*each) for each in meant.items()))) or None,
+        match=" AND ".join(filter(None, (_match(name, meant[name]) for name in _NAMES if name in meant)))
+        or None,
     )
 
 

@@ -162,7 +162,13 @@ class Finder:
         """Which of these frames match. What was ranked before needs no look-up."""
         block, known = self._known
         asked = set(ids) if self._few is None else set(ids).intersection(self._few)
-        unknown = [each for each in asked if not block.low <= each < block.high]
+        low, high = self.range.low, self.range.high
+        unknown = [each for each in asked if low <= each < high and not block.low <= each < block.high]
+        if unknown and (tree := self._asked.tree) is not None:
+            words = plain_words(tree)
+            unknown = self._with_each(unknown, words)
+            if len(words) > 1 and full_text.is_exact(tree) and not self.is_narrowed:
+                return (asked & known) | set(unknown)
         if not unknown:
             return asked & known
         sql = (
@@ -188,6 +194,7 @@ class Finder:
         """Matches in the order of relevance within blocks, the block of the newest first."""
         if not statistics.weights or self.range.low >= self.range.high:
             self._seen = (0, Block(self.range.low, self.range.low))  # the words are together nowhere
+            self._known = (self.range, frozenset())
             return []
         block, ranked = self._ranked(after.block if after else None, self.range.high, statistics)
         self._known = (block, frozenset(frame_id for _, frame_id in ranked))
@@ -249,8 +256,12 @@ class Finder:
         few = column(self._connection, sql, {"names": json.dumps(walk.names), **bound})
         if len(few) > most:
             return None
-        # One word is looked up at once. Asked for several that a frame does not have, FTS5 goes on to
-        # the next frame that has them all, however far.
+        return self._with_each(few, words)
+
+    def _with_each(self, few: list[int], words: tuple[Phrase, ...]) -> list[int]:
+        """Those of few frames that have each of several words, word by word: asked for all of them at once,
+        FTS5 goes on from a frame without them to the next one that has them all, however far.
+        """
         for word in words if len(words) > 1 else ():
             sql = """
                 select frames_fts.rowid from json_each(?) few

@@ -31,7 +31,7 @@ from tests.webapp.served import Walk
 LANGUAGES = ("en-GB", "zh-CN")
 _VARIANTS = 2  # of one page, by what its address says behind the "?"
 _OPEN_ALL = "document.querySelectorAll('main details').forEach(each => { each.open = true })"
-_OVER = {"Control+k": "#palette [role=option]", "?": "#keys", "light": "#now button"}
+_OVER = {"Control+k": "#palette [role=option]", "?": "#keys", "/": "#search-dialog", "light": "#now button"}
 """What opens over any page, by the key for it, and what is there then."""
 
 

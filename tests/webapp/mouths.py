@@ -89,6 +89,11 @@ class SocketClient(Client):  # type: ignore[misc]  # simple_websocket is untyped
         self.host = f"{self.host}:{self.port}"
         super().handshake()
 
+    def _thread(self) -> None:
+        # What came in one packet with the answer to the handshake was taken in, and waits to be looked at.
+        self.connected = self._handle_events()
+        super()._thread()
+
 
 def with_pace(app: Flask, **pace: float) -> Flask:
     """The app with background at this pace, and time enough for a busy machine to make it."""

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 from store.backup.export import escaped, plain
 from store.core.paths import DataDir
 from store.ocr.readings import Reading
-from webapp.exports import bundle, signing
+from webapp.exports import bundle
 from webapp.exports.pack import Pack, Source, when
 from webapp.views import answers
 from webapp.views.answers import Links
@@ -130,6 +130,8 @@ def file_name(pack: Pack, suffix: str) -> str:
 
 def archive(pack: Pack, data_dir: DataDir) -> bytes:
     """The zip, signed by the key of the home. The same pack gives the same bytes."""
+    from webapp.exports import signing  # with cryptography, 9 MB
+
     signed_by = signing.fingerprint(data_dir)
     document = {**evidence(pack), "signed_by": signed_by, "proves": PROVES, "proves_not": PROVES_NOT}
     files = {

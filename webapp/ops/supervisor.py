@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -30,7 +31,6 @@ import apsw
 import click
 import psutil
 
-from store.backup.backup import advice
 from store.core.database import open_database
 from store.core.errors import DatabaseUnusable, StoreError
 from store.core.keys import box_of, handing
@@ -209,6 +209,7 @@ class Supervisor:
                     for part in self.parts:
                         part.start()
                     self._announce()
+                    self._show_in_tray()
                     while not self._stopping.wait(_LOOK_S):
                         self._look()
                 finally:
@@ -256,6 +257,19 @@ class Supervisor:
                 if self.open_browser:
                     self.open_browser(link)
                 return
+
+    def _show_in_tray(self) -> None:
+        """The recording light in the tray of the desktop, where it has a bus to ask for one; nobody waits."""
+        if not self.with_capture or "DBUS_SESSION_BUS_ADDRESS" not in os.environ:
+            return
+        from webapp.ops.tray import Tray  # jeepney is on Linux alone, and the pages' languages take memory
+
+        tray = Tray(self.data_dir, self._open_pages)
+        threading.Thread(target=tray.run, args=(self._stopping,), name="tray", daemon=True).start()
+
+    def _open_pages(self) -> None:
+        if address := web_address(self.data_dir):
+            webbrowser.open(launch_link(self.data_dir, address.url))
 
     def _look(self) -> None:
         """Start again what has ended, and end what only seems to run."""
@@ -334,6 +348,8 @@ class Supervisor:
 
 
 def _advice(data_dir: DataDir, error: Exception) -> str:
+    from store.backup.backup import advice  # with numpy and most of the store: 26 MB, hardly ever needed
+
     try:
         return advice(data_dir, error)
     except Exception as problem:  # whatever a backup says of itself, the other parts go on

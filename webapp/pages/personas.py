@@ -163,14 +163,14 @@ def bring_back(persona_id: int) -> Response:
 
 def _typed() -> PersonaText:
     name, description, prompt = (request.form.get(field, "") for field in _FIELDS)
-    return PersonaText(name, prompt, description)
+    return PersonaText(personas.stored(name.strip()), prompt, personas.stored(description.strip()))
 
 
 def _form(persona: Persona | None) -> dict[str, str]:
     """What the editor holds: what was typed a moment ago, or what is kept."""
     if request.method == "POST" and any(field in request.form for field in _FIELDS):
         return {field: request.form.get(field, "")[: 2 * personas.MAX_PROMPT_CHARS] for field in _FIELDS}
-    return {field: getattr(persona, field) if persona else "" for field in _FIELDS}
+    return {field: personas.shown(getattr(persona, field)) if persona else "" for field in _FIELDS}
 
 
 def _page(

@@ -38,7 +38,6 @@ from webapp.core.services import (
     Services,
     services,
 )
-from webapp.exports import signing
 from webapp.ops import health
 
 _YEAR_S = 365 * 86_400
@@ -53,6 +52,8 @@ def first() -> Response:
 @templating.get("/settings/about")
 def show_about() -> Response:
     """Version, license, where data lies and what is installed."""
+    from webapp.exports import signing  # with cryptography, 9 MB
+
     own = services()
     worker = process_state.IngestState.read(own.data_dir.spool)
     versions = {

@@ -136,4 +136,4 @@ def test_command_prints_its_counts(home: Home, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("ingest.worker.assembly.embedder_of", lambda _: FakeEmbedder)
     result = CliRunner().invoke(program.ingest, ["--home", str(home.data_dir.home), "reindex", "--vectors"])
     assert result.output.splitlines()[:2] == ["Found 1 user prompts", "Created 0 documents"]
-    assert "Embedded 2 texts" in result.output
+    assert "Texts embedded: 2" in result.output

@@ -180,8 +180,8 @@ def test_the_memory_in_use_is_known() -> None:
     ("engine", "entry", "expected"),
     [
         (ScriptedEngine(errors=[OcrError("odd")]), None, "could not be read yet"),
-        (OcrUnavailable("no Tesseract; apt install it"), None, "1 frames without text: no Tesseract"),
-        (ScriptedEngine(), b"no picture", "1 entries were set aside"),
+        (OcrUnavailable("no Tesseract; apt install it"), None, "frames without text: 1 (no Tesseract"),
+        (ScriptedEngine(), b"no picture", "entries set aside in spool/failed: 1"),
     ],
 )
 def test_once_says_what_it_could_not_do(

@@ -252,7 +252,7 @@ def test_index_is_bounded_to_the_newest(database: Database) -> None:
     made = directions(100)
     fill(database, made)
     model = model_of(database)
-    index = SignIndex("document", model, max_bytes=44 * 40)
+    index = SignIndex("document", model, max_bytes=40 * 40)
     with database.read() as connection:
         index.refresh(connection)
     assert (len(index), index.floor) == (40, 60)

@@ -147,7 +147,7 @@ def test_the_page_names_what_was_looked_at_beside_the_screen(
     assert (body["sources"], body["evidence"]) == (["messages"], [])
     assert [claim["state"] for claim in body["claims"]] == ["from_source"]
     page = browser.get(f"/chat/{body['chat_id']}").text
-    assert "Also looked at your messages. They are not from your screen." in page
+    assert "Also looked at, beside your screen: your messages." in page
     assert "from your messages</span>" in page and "no source" not in page
 
 

@@ -17,6 +17,7 @@ from typing import NoReturn
 import psutil
 import pytest
 
+from store.backup import backup
 from store.core.errors import StoreBusy
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
@@ -120,7 +121,7 @@ def test_backups_are_read_once_and_may_be_unreadable(
         asked.append(error)
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(supervisor, "advice", fail)
+    monkeypatch.setattr(backup, "advice", fail)
     data_dir.database.write_bytes(b"not a database " * 100)
     own, said = supervise(web=DIE, ingest=DIE)
     run_until(own, lambda: len(said) > 1)

@@ -45,6 +45,24 @@ def test_the_manager_shows_who_speaks_and_explains_a_note(browser: Actor) -> Non
     assert 'href="/personas"' in browser.get("/settings/models").get_data(as_text=True)
 
 
+def test_a_built_in_voice_is_edited_in_the_language_of_the_person(
+    browser: Actor, send: Any, database: Database
+) -> None:
+    before = named(database, "Assistant")
+    browser.headers |= {"Accept-Language": "zh-CN"}
+    page = browser.get(f"/personas/{before.id}").get_data(as_text=True)
+    assert 'value="助理"' in page and 'value="先说结论' in page and "Answers first" not in page
+    form = {
+        "name": "助理",
+        "description": "先说结论，再说细节。简短。",
+        "system_prompt": before.system_prompt,
+    }
+    send(f"/personas/{before.id}", **form)
+    assert named(database, "Assistant") == before  # nothing was changed
+    send(f"/personas/{before.id}", **form | {"name": "阿福"})
+    assert named(database, "阿福").description == before.description
+
+
 def test_a_persona_is_made_changed_compared_restored_and_removed(
     browser: Actor, send: Any, database: Database
 ) -> None:
