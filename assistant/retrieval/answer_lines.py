@@ -4,8 +4,8 @@ Every line of what was selected is weighed by what it and its surroundings have 
 
 * each word counts by how rare it is among the lines (inverse document frequency): a word on every screen says
   little. It counts whole in the line itself, less the further off it stands, and in the window's title. Forms
-  of a word and parts of compounds count by how much of the word they share, words that mean the same, in
-  whatever language, by how near they are;
+  of a word and parts of compounds count by how much of the word they share, and less where the word itself
+  stands somewhere, words that mean the same, in whatever language, by how near they are;
 * what the line means counts by how near it is to the question, beyond what it is to any text, and so do the
   lines of its frame that are nearest: a question in other words than the screen's is near to several;
 * the sum is lowered where the line has not the kind of thing asked for.
@@ -26,14 +26,14 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from heapq import nlargest
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import MappingProxyType
 
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form, asks_for_latest, words_beside_sources
-from assistant.language.small_words import bare, languages_of
+from assistant.language.small_words import bare, is_plain, language_of, languages_of
 from assistant.language.values import NO_DAYS, DaysMeant, values
 from assistant.retrieval.furniture import Furniture, lines_of, title_of
 from assistant.retrieval.retrieval import Entry
@@ -66,6 +66,7 @@ CONCERNS = 0.35
 MAX_FACTS = 60
 """Of a matter; much of what is said of it may stand on one frame."""
 _SAME_WORD = 0.7  # of the longer one
+_FORM = 0.7  # a form of a word that stands on another line itself
 _UNSEEN = 0.5  # lines that a word is on which is on none, so that it is rarer than any
 _FADES = 0.7  # a line further off, each time
 _TITLE = 0.5
@@ -262,7 +263,9 @@ class _Weighing:
         self._question = question
         self._entries = entries
         self._lines = {entry.id: lines_of(entry.frame.text) for entry in entries}
-        self._named = {text: dict(_named(question, text)) for text in told_by(entries)}
+        told = told_by(entries)
+        said = frozenset(chain.from_iterable(_WORD.findall(normalize(text)) for text in told))
+        self._named = {text: dict(_named(question, text, said)) for text in told}
         self.counts = Counter(word for words in self._named.values() for word in words)
         self._furniture = Furniture([each for each in entries if not each.address], question.around)
         self.weights = self._weights()
@@ -400,24 +403,32 @@ def without_miscuts(words: Iterable[str], found: Container[str]) -> list[str]:
     ]
 
 
-def named(words: Sequence[str], line: str, synonyms: Synonyms = MappingProxyType({})) -> dict[str, float]:
-    """The words that a line names, each with how much of it (0..1)."""
+def named(
+    words: Sequence[str],
+    line: str,
+    synonyms: Synonyms = MappingProxyType({}),
+    said: Container[str] = (),
+) -> dict[str, float]:
+    """The words that a line names, each with how much of it (0..1); `said` are those of all the lines."""
     form = normalize(line)
     tokens = frozenset(_WORD.findall(form))
-    shares = {word: _share(word, form, tokens, synonyms.get(word, {})) for word in words}
+    shares = {word: _share(word, form, tokens, synonyms.get(word, {}), word in said) for word in words}
     return {word: share for word, share in shares.items() if share}
 
 
-def _named(question: Question, line: str) -> Iterator[tuple[str, float]]:
+def _named(question: Question, line: str, said: Container[str] = ()) -> Iterator[tuple[str, float]]:
     """The words of a question that a line names; a day by any way to write it."""
     days = question.days
-    yield from named([w for w in question.words if w != days.word], line, question.synonyms).items()
+    yield from named([w for w in question.words if w != days.word], line, question.synonyms, said).items()
     if days.stretches and (share := days.named_in(line)):
         yield days.word, share
 
 
-def _share(word: str, form: str, tokens: frozenset[str], synonyms: Mapping[str, float]) -> float:
+def _share(
+    word: str, form: str, tokens: frozenset[str], synonyms: Mapping[str, float], is_said: bool
+) -> float:
     own = _own_share(word, form, tokens)
+    own *= _FORM if is_said and own < 1 else 1
     said = (near for term, near in synonyms.items() if (term in form if HAN.search(term) else term in tokens))
     return max(own, *said, 0.0) if own < 1 else own
 
@@ -471,7 +482,10 @@ def names_somebody(line: str, question: str) -> bool:
     known = _tokens(question)
     words = (word.strip(".,;:<>()") for word in line.split())
     is_name = [w.istitle() and not cldr.is_common(w) and normalize(w) not in known for w in words]
-    return any(map(all, pairwise(is_name))) or _SPEAKER.match(line) is not None
+    speaker, language = _SPEAKER.match(line), language_of(line)
+    # "Next meeting:" and "Betreff:" name nobody.
+    speaks = speaker is not None and not all(is_plain(w, language) for w in speaker[0][:-1].split())
+    return speaks or any(map(all, pairwise(is_name)))
 
 
 def told_by(entries: Iterable[Entry]) -> set[str]:

@@ -40,6 +40,8 @@ def best(question: str, *lines: str, title: str = "main.py") -> list[str]:
         (Form.FIGURE, "采样一百二十次", "采样很多次"),
         (Form.PERSON, "the keys are with Ada Moreno", "the keys are in the drawer"),
         (Form.PERSON, "王宁：钥匙在我这里", "钥匙在抽屉里"),
+        (Form.PERSON, "karin: die Schlüssel habe ich", "Betreff: die Schlüssel sind da"),
+        (Form.PERSON, "Gus: I have the keys", "Next meeting: bring the keys"),
     ],
 )
 def test_a_line_with_the_kind_of_thing_asked_for_fits(form: Form, better: str, worse: str) -> None:
@@ -156,6 +158,13 @@ def test_what_was_shown_later_comes_first_where_it_is_about_all_that_the_best_li
     other = screen("e3", "Chat", "The visit of the plumber is on 7 May", 3000)
     found = answers("When is the visit of the auditors?", first, moved, other)
     assert [moment[0].entry.id for moment in found.moments][:2] == ["e2", "e1"]
+
+
+def test_a_later_line_with_a_form_of_the_word_says_not_how_things_stand_now() -> None:
+    shop = screen("e1", "Shop", "Transporter, 9 Sitze, kostet 95 Euro am Tag", 1)
+    terminal = screen("e2", "bash", "apt-transport-https 2 apt.conf.d", 2)
+    found = answers("Wie viel kostet der Transporter?", shop, terminal)
+    assert found.moments[0][0].entry is shop
 
 
 def test_a_run_of_frames_that_look_alike_is_one_moment() -> None:
