@@ -31,8 +31,9 @@ AT_ONCE_ROWS = 100_000
 """More rows than these (half a second) are loaded beside the questions, not in front of one."""
 
 _READ_ROWS = 2_000
-_BLOCK_ROWS = 64_000
-"""A block's words fit the cache, and what is read at once fills it to the brim."""
+_BLOCK_ROWS = 66_000
+"""A block's words fit the cache, and what is read at once fills it to the brim. They take just over a
+megabyte, which the C library maps: among what a program needs for a moment they would keep its pages."""
 _PASSING = 64
 """One in so many passes by its first bits and is compared by both (`docs/scale.md`)."""
 _PASSING_LEAST = 16
