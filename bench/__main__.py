@@ -23,7 +23,8 @@ from bench.report import SETS, Report
 
 NAMES = (
     "open", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-    "eleventh", "sealed", "sealed_second", "sealed_third", "sealed_fourth", "sealed_fifth", "languages",
+    "eleventh", "twelfth", "sealed", "sealed_second", "sealed_third", "sealed_fourth", "sealed_fifth",
+    "sealed_sixth", "languages",
 )  # fmt: skip
 
 

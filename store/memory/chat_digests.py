@@ -212,14 +212,12 @@ MAX_LOADED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Sessions a pack may draw on, newest first: ids, those in which the person said something that is no
-    question, and vectors of one model.
+    """Sessions a pack may draw on, newest first: ids and vectors of one model.
 
     `vectors` is int8[len(ids), dimension], zeros where a session has none; None without a model.
     """
 
     ids: tuple[int, ...]
-    stated: frozenset[int]
     vectors: npt.NDArray[np.int8] | None
 
     def cosines(self, query: npt.NDArray[np.floating] | None) -> npt.NDArray[np.float64]:
@@ -234,15 +232,14 @@ class Candidates:
 def candidates(database: Database, model: str | None, without: int | None = None) -> Candidates:
     """Every session but `without` and those of its chat, the newest where they are too many."""
     found = database.rows(_CANDIDATES, {"model": model or "", "without": without, "limit": MAX_LOADED})
-    ids = tuple(number for number, _, _ in found)
-    stated = frozenset(number for number, _, is_stated in found if is_stated)
-    size = max((len(vector) for _, vector, _ in found if vector is not None), default=0)
+    ids = tuple(number for number, _ in found)
+    size = max((len(vector) for _, vector in found if vector is not None), default=0)
     if not model or not size:
-        return Candidates(ids, stated, None)
+        return Candidates(ids, None)
     none = bytes(size)
-    packed = b"".join(vector if vector and len(vector) == size else none for _, vector, _ in found)
+    packed = b"".join(vector if vector and len(vector) == size else none for _, vector in found)
     table = np.frombuffer(packed, np.int8).reshape(len(found), size)
-    return Candidates(ids, stated, table)
+    return Candidates(ids, table)
 
 
 def with_terms(database: Database, terms: Iterable[str]) -> dict[str, set[int]]:
@@ -320,7 +317,7 @@ def everything(database: Database) -> list[int]:
 
 
 _CANDIDATES = """
-select s.session_id, case when s.vector_model = :model then s.vector end, s.completed is not null
+select s.session_id, case when s.vector_model = :model then s.vector end
 from chat_summaries s
 where s.is_retracted = 0 and s.session_id not in (
     select other.id from chat_sessions this

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -218,19 +219,23 @@ def test_what_was_settled_is_told_of_its_subject_and_not_of_whatever_else_was_de
     assert "The bakery delivers rye bread on Mondays." in text and "islands" not in text
 
 
-def test_what_was_settled_in_words_of_its_own_is_told_where_it_stands_out(
+def test_a_chat_near_in_meaning_to_one_on_the_question_is_told_too(
     past: Past, context: ContextServices
 ) -> None:
-    settled = "Rabies on the 22nd at Dr Osei, and the blood test waits for the diet."
-    past.window("When was the cat last vaccinated?", answers=["In October, by rabies the sheet of Dr Osei."])
-    past.window("Which cat carrier fits the train?", answers=["The blue one of 40 cm fits below a seat."])
-    past.window("What does the cat weigh, and what may a vaccinated cat eat?", answers=["5.8 kg."])
-    past.window(settled, answers=["Good."])
-    assert settled not in asked_anew(context, "When was the cat vaccinated?")
-    question = "What had we settled about when the cat is vaccinated?"
-    assert settled in asked_anew(context, question)
-    past.window("Rabies of the fox: Dr Osei reports it, and the blood goes to the office.", answers=["Good."])
-    assert settled not in asked_anew(context, question), "of two alike nobody knows which it was"
+    """It shares no word with the question nor with the chat that is on it."""
+    for said, answer in (
+        ("The bay window rattles.", "Look at the putty."),
+        ("Accoya and draught strips, from the 14th.", "Cover your piano."),
+        ("Six Sussex hens.", "Mesh keeps foxes out."),
+    ):
+        past.window(said, answers=[answer])
+    stored = chat_digests.candidates(context.database, None)
+    near = np.array([[0, 0, 127], [76, 102, 0], [127, 0, 0]], np.int8)  # newest first
+    found = relevance.related(
+        context.database, replace(stored, vectors=near), "What had we settled about the bay window?",
+        np.array([1.0, 0.0, 0.0]),
+    )  # fmt: skip
+    assert list(found) == [stored.ids[2], stored.ids[1]]
 
 
 @for_each(
