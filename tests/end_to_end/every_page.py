@@ -31,7 +31,8 @@ from tests.webapp.served import Walk
 LANGUAGES = ("en-GB", "zh-CN")
 _VARIANTS = 2  # of one page, by what its address says behind the "?"
 _OPEN_ALL = "document.querySelectorAll('main details').forEach(each => { each.open = true })"
-_OVER = {"Control+k": "#palette [role=option]", "?": "#keys", "/": "#search-dialog", "light": "#now button"}
+_SEARCH = '#search-dialog:popover-open, [data-focus-key="/"]:focus'  # the search has a field of its own
+_OVER = {"Control+k": "#palette [role=option]", "?": "#keys", "/": _SEARCH, "light": "#now button"}
 """What opens over any page, by the key for it, and what is there then."""
 
 
