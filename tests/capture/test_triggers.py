@@ -44,13 +44,6 @@ class Judged:
         return "wait"
 
 
-def test_an_unchanged_screen_extends_the_first_frame() -> None:
-    judged = Judged()
-    assert judged.at(0, screen()) == "start"
-    assert judged.at(0.5, screen()) == "unchanged capture at 0"
-    assert judged.at(1.0, screen()) == "unchanged capture at 0"
-
-
 def test_at_most_one_changed_frame_per_interval() -> None:
     judged = Judged()
     verdicts = [judged.at(index / 2, screen(seed=index)) for index in range(6)]

@@ -9,7 +9,6 @@ import os
 import shutil
 import threading
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -264,14 +263,6 @@ def good(database: Database, data_dir: DataDir) -> Path:
     put(database)
     data_dir.config.write_text("")
     return backup.make(database, NOON_MS)[0]
-
-
-@pytest.fixture
-def no_tidying(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As after SIGKILL: what is there stays there."""
-    with monkeypatch.context() as patch:
-        patch.setattr(backup.shutil, "rmtree", lambda *_, **__: None)
-        yield
 
 
 @at_each_step

@@ -137,11 +137,6 @@ def test_every_setting_has_a_default_and_a_sentence_of_help() -> None:
         assert all(f.metadata["help"].endswith(".") for f in settings), section.name
 
 
-def test_settings_cannot_be_changed() -> None:
-    with pytest.raises(AttributeError):
-        Settings().web.port = 1  # type: ignore[misc]
-
-
 def test_a_folder_of_other_things_is_not_taken_for_a_home(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()

@@ -146,10 +146,6 @@ def test_the_page_tells_of_its_window(app: Flask, browser: Actor, context: Conte
     assert browser.post(f"{API}/heartbeat", json=window, headers=token).get_json()["state"] == "closed"
 
 
-def test_a_stranger_has_no_window(stranger: Actor) -> None:
-    assert stranger.post(f"{API}/new").status_code == 401
-
-
 def test_life_and_sizes_are_kept(past: Past, context: ContextServices) -> None:
     """Life cycle, times and metadata. A message knows its session and its tokens."""
     session_id = past.window("What did I set retention to?", "那天的政策是什么？")

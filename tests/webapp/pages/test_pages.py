@@ -137,12 +137,6 @@ def test_hostile_screen_text_is_only_text_on_every_page(
         assert 'href="javascript' not in html and "\u202e" not in html
 
 
-def test_a_stranger_sees_a_page_without_data(stranger: Actor, shoot: Callable[..., FrameRow]) -> None:
-    shoot()
-    html = page(stranger, "/timeline", 401)
-    assert "recollect open" in html and "main.py" not in html and "rail" not in html
-
-
 def test_a_link_from_elsewhere_gets_one_same_site_link(visitor: Actor) -> None:
     html = page(
         visitor, "/frames/81234", 403,

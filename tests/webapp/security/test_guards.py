@@ -250,7 +250,7 @@ def test_a_page_for_a_stranger_holds_no_data(stranger: Actor, database: Database
         answer = stranger.get(path)
         assert answer.status_code == 401
         assert "recollect open" in answer.text
-        assert "topsecret" not in answer.text and str(frame.id) not in answer.text
+        assert not any(told in answer.text for told in ("topsecret", str(frame.id), "main.py", "rail"))
 
 
 # -- CSRF -----------------------------------------------------------------------------------
@@ -334,12 +334,6 @@ def test_frame_data_stays_out_of_the_browsers_cache(
     base = f"/api/v1/frames/{frame.id}"
     for path in (base, f"{base}?width=32", f"{base}/text", f"{base}/context", "/api/v1/search?start_time=0"):
         assert program.get(path).headers["Cache-Control"] == "private, no-store"
-
-
-def test_pages_are_never_stored_and_vary_by_what_htmx_asks(stranger: Actor) -> None:
-    answer = stranger.get("/timeline")
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert {"HX-Request", "HX-History-Restore-Request"} <= set(answer.vary.as_set(preserve_casing=True))
 
 
 def test_the_port_is_part_of_the_cookies_name() -> None:
