@@ -23,8 +23,8 @@ from bench.report import SETS, Report
 
 NAMES = (
     "open", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-    "eleventh", "twelfth", "sealed", "sealed_second", "sealed_third", "sealed_fourth", "sealed_fifth",
-    "sealed_sixth", "languages",
+    "eleventh", "twelfth", "thirteenth", "sealed", "sealed_second", "sealed_third", "sealed_fourth",
+    "sealed_fifth", "sealed_sixth", "sealed_seventh", "languages",
 )  # fmt: skip
 
 
