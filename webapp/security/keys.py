@@ -52,7 +52,7 @@ class Keyring:
     def make(self, connection: apsw.Connection, scope: str, name: str, port: int = 0, user: str = "") -> str:
         """A new key's secret, which is kept nowhere. Call inside `Database.write()`.
 
-        With a `user` it is good for connections of that user of this machine only (`login.user_of`).
+        With a `user` it is good for connections of that user of this machine only (`webapp.security.peers`).
         """
         now_ms = self._clock()
         name = clean_text(name).strip()[:_MAX_NAME_CHARS] or scope

@@ -9,11 +9,7 @@ of another user, which it was shown to, cannot use it.
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import re
-import socket
-import struct
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar, cast
@@ -28,6 +24,7 @@ from store.egress.access_keys import BROWSER, AccessKey
 from store.egress.access_log import use_login_code
 from webapp.core.errors import Problem
 from webapp.core.services import services
+from webapp.security import peers
 from webapp.security.access import check_launch_code, derive_key, is_loopback, public
 from webapp.security.keys import LIFETIME_MS, Keyring
 
@@ -102,7 +99,7 @@ def _cookie_name() -> str:
 
 def _user() -> str:
     """Whose program of this machine asks: the browser, or whoever has copied its cookie."""
-    return user_of(request.environ.get("werkzeug.socket"))
+    return peers.user_of(request.environ.get("werkzeug.socket"))
 
 
 def _port() -> int:
@@ -183,52 +180,3 @@ def _device() -> str:
     parts = [next((name for name in _BROWSERS if f"{name}/" in agent), "A browser")]
     parts += filter(None, platform.groups()) if platform else ()
     return ", ".join(parts if is_loopback(address) else [*parts, address])
-
-
-# -- whose connection it is: the kernel of Linux tells -------------------------------------
-
-_SOCK_DIAG = 4
-_BY_FAMILY = 20
-_REQUEST = 1
-_LISTEN = 10
-_HEAD = struct.Struct("=IHHII")
-_ASKED = struct.Struct("=BBxxI")
-_ANY_STATE = 0xFFFF_FFFF
-_STATE_AT, _UID_AT = _HEAD.size + 1, _HEAD.size + 64
-
-
-def user_of(connection: socket.socket | None) -> str:
-    """The number of the user whose socket is connected to ours, as text.
-
-    "" where nobody can tell: it is on another machine or in a network of its own, has gone, or this is no
-    Linux.
-    """
-    if connection is None or sys.platform != "linux":
-        return ""
-    try:
-        theirs, ours = connection.getpeername(), connection.getsockname()
-        with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _SOCK_DIAG) as kernel:
-            kernel.settimeout(1.0)
-            kernel.send(_question(theirs, ours))
-            answer = kernel.recv(4_096)
-    except OSError:
-        return ""
-    # A listener may have the port of somebody on another machine.
-    if _HEAD.unpack_from(answer)[1] != _BY_FAMILY or answer[_STATE_AT] == _LISTEN:
-        return ""
-    return str(struct.unpack_from("=I", answer, _UID_AT)[0])
-
-
-def _question(theirs: tuple[str, int], ours: tuple[str, int]) -> bytes:
-    """Whose is the socket at `theirs` that is connected to `ours`?
-
-    `inet_diag_req_v2` of https://man7.org/linux/man-pages/man7/sock_diag.7.html; the socket is known by its
-    two addresses, on any interface and with any cookie.
-    """
-    addresses = [ipaddress.ip_address(where[0].partition("%")[0]) for where in (theirs, ours)]
-    family = socket.AF_INET if addresses[0].version == 4 else socket.AF_INET6
-    asked = _ASKED.pack(family, socket.IPPROTO_TCP, _ANY_STATE)
-    asked += struct.pack("!HH", theirs[1], ours[1])
-    asked += b"".join(address.packed.ljust(16, b"\0") for address in addresses)
-    asked += struct.pack("=III", 0, 0xFFFF_FFFF, 0xFFFF_FFFF)
-    return _HEAD.pack(_HEAD.size + len(asked), _BY_FAMILY, _REQUEST, 1, 0) + asked

@@ -32,7 +32,8 @@ from store.timeline.gaps import Gap
 from webapp.core import formatting, markdown
 from webapp.core.parameters import Range
 from webapp.core.services import Viewer
-from webapp.pages.search.facets import SearchRequest, alternatives, others, refining
+from webapp.pages.search.facets import SearchRequest, alternatives, refining
+from webapp.pages.search.others import others
 from webapp.views.frames import contact_sheet, crop_around
 
 LIMIT = 20

@@ -11,7 +11,7 @@ from flask import Flask
 
 from tests.tables import for_each
 from tests.webapp.conftest import PORT, browser_of
-from webapp.security import login
+from webapp.security import peers
 from webapp.security.access import listen
 
 
@@ -25,9 +25,9 @@ def test_the_kernel_tells_whose_a_connection_is(host: str) -> None:
     with listener, socket.create_connection((host, listener.getsockname()[1])) as visitor:
         connection, _ = listener.accept()
         with connection:
-            assert login.user_of(connection) == str(os.getuid())
+            assert peers.user_of(connection) == str(os.getuid())
             visitor.close()
-    assert login.user_of(connection) == login.user_of(None) == ""
+    assert peers.user_of(connection) == peers.user_of(None) == ""
 
 
 @for_each(
@@ -37,9 +37,9 @@ def test_the_kernel_tells_whose_a_connection_is(host: str) -> None:
 def test_a_cookie_is_refused_to_another_user(
     app: Flask, monkeypatch: pytest.MonkeyPatch, signed_in: str, asks: str, status: int
 ) -> None:
-    monkeypatch.setattr(login, "user_of", lambda connection: signed_in)
+    monkeypatch.setattr(peers, "user_of", lambda connection: signed_in)
     browser = browser_of(app)
-    monkeypatch.setattr(login, "user_of", lambda connection: asks)
+    monkeypatch.setattr(peers, "user_of", lambda connection: asks)
     assert browser.get("/timeline").status_code == status
 
 
@@ -48,10 +48,10 @@ def test_a_cookie_is_refused_to_another_user(
 def test_a_cookie_with_its_user_beside_it_is_refused_to_another(
     app: Flask, monkeypatch: pytest.MonkeyPatch, shown: str, asks: str
 ) -> None:
-    monkeypatch.setattr(login, "user_of", lambda connection: "1000")
+    monkeypatch.setattr(peers, "user_of", lambda connection: "1000")
     browser = browser_of(app)
     cookie = browser.client.get_cookie(f"recollect_{PORT}", domain="127.0.0.1")
     assert cookie
-    monkeypatch.setattr(login, "user_of", lambda connection: asks)
+    monkeypatch.setattr(peers, "user_of", lambda connection: asks)
     browser.client.set_cookie(cookie.key, shown.format(secret=cookie.value), domain="127.0.0.1")
     assert browser.get("/timeline").status_code == 401
