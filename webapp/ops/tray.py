@@ -122,6 +122,10 @@ class Tray:
                 self._do(_OPEN)
             case "Event", (int(entry), "clicked", *_):
                 self._do(entry)
+            case "EventGroup", (list(events),):  # XFCE's panel sends no other, even for a single click
+                for event in events:
+                    self._answer(path, "Event", event)
+                return "ai", ([],)
             case "GetLayout", _:
                 entries: list[Any] = [("(ia{sv}av)", (*entry, [])) for entry in self._entries()]
                 root = {"children-display": ("s", "submenu")}
@@ -130,6 +134,8 @@ class Tray:
                 return "a(ia{sv})", ([entry for entry in self._entries() if entry[0] in asked or not asked],)
             case "AboutToShow", _:
                 return "b", (False,)
+            case "AboutToShowGroup", _:
+                return "aiai", ([], [])
             case (("Event" | "SecondaryActivate" | "ContextMenu" | "Scroll"), _):
                 pass
             case _:
