@@ -375,7 +375,7 @@ def test_a_keyword_is_found_with_its_places(theirs: Screenpipe, database: Databa
 
 
 def test_monitors_are_listed_and_no_sound(theirs: Screenpipe, database: Database) -> None:
-    assert theirs.get("/vision/list") == theirs.get("/audio/list") == []
+    assert theirs.get("/vision/list") == theirs.get("/audio/list") == theirs.get("/meetings") == []
     put(database, text="a")
     [monitor] = theirs.get("/vision/list")
     assert (monitor["id"], monitor["width"], monitor["height"], monitor["is_default"]) == (1, 64, 48, True)

@@ -64,7 +64,8 @@ def create_compat_app(own: Services, port: int) -> Flask:
         "/elements": frames.elements,
         "/activity-summary": summary,
         "/vision/list": frames.monitors,
-        "/audio/list": audio_devices,
+        "/audio/list": none_heard,
+        "/meetings": none_heard,
     }
     views = {view: _recorded(view) for view in routes.values()}
     for path, view in routes.items():
@@ -150,8 +151,8 @@ class SummaryQuery(RangeQuery):
     max_snippet_chars: Annotated[int, Field(ge=1)] = 500
 
 
-def audio_devices(call: ReadCall) -> list[Document]:
-    """None: sound is not recorded."""
+def none_heard(call: ReadCall) -> list[Document]:
+    """Neither microphones nor calls: sound is not recorded."""
     return []
 
 
