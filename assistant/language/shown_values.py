@@ -22,7 +22,9 @@ from assistant.language.values import flattened, mended, values
 
 LONG_NUMBER = 6
 """Digits of a number that nobody counts by, and that is written in parts: of telephones and accounts."""
-ROUNDED_DIGITS = 2  # at least so many of a rounded figure are not the zeros at its end
+ROUNDED_DIGITS, ROUNDED_ZEROS = 2, 2
+"""So many digits has a rounded figure before its zeros, or so many zeros: "sixty" is said of much."""
+MOST_ROUNDED_OFF = Decimal("0.05")  # of what is rounded: as much as two digits take at most, 10 for 10.5
 MOST_RECKONED = 12  # figures of some quotes that are reckoned with
 _HUNDREDTHS = Decimal(100), Decimal("0.01")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
@@ -192,10 +194,11 @@ class Shown:
 
 
 def _is_rounded(said: Decimal, shown: Decimal | int) -> bool:
-    """Whether a figure is the nearest to another one with its digits, which are fewer and not too few."""
+    """Whether a figure is the nearest to another one with its digits, which are fewer, and near enough."""
     _, digits, exponent = said.normalize().as_tuple()
     unit = Decimal(1).scaleb(int(exponent))
-    return len(digits) >= ROUNDED_DIGITS and shown % unit != 0 and abs(said - shown) <= unit / 2
+    is_round = len(digits) >= ROUNDED_DIGITS or int(exponent) >= ROUNDED_ZEROS
+    return is_round and shown % unit != 0 and abs(said - shown) <= min(unit / 2, MOST_ROUNDED_OFF * shown)
 
 
 def _ordered(text: str, found: Iterable[Value]) -> Iterator[Value]:

@@ -17,7 +17,7 @@ from bench.report import SETS
         # The second are answers in six languages that no code was written for.
         (("sealed",), 0.96, 0.03, 0),
         # Of the true ones here every third has a figure that is rounded or worked out from the screen's.
-        (("sealed_second",), 0.95, 0.19, 4),
+        (("sealed_second",), 0.95, 0.17, 4),
         (("languages",), 0.98, 0.1, 0),
     ],
 )
