@@ -67,7 +67,7 @@ def test_a_day_shows_each_line_on_its_frame(browser: Actor, frame_id: int, datab
         database, start_ms=NOON_MS, place="", title="Wiki and 11 more – Code", active_ms=6_000_000
     )
     chinese = page(browser, f"{FRIDAY}?tz=UTC", **{"Accept-Language": "zh"})
-    assert "Wiki，另有 11 个" in chinese and "more" not in chinese[chinese.index('class="episodes"') :]
+    assert "Wiki，另有11个" in chinese and "more" not in chinese[chinese.index('class="episodes"') :]
     # The line is marked on the frame that the link leads to.
     assert "<mark>" in page(browser, f"/frames/{frame_id}?q=%22retention+is+14+days%22")
 
