@@ -57,6 +57,10 @@ def listed(parts: Iterable[str], language: Language) -> str:
     return (", " if language == "en" else "、").join(parts)
 
 
+MARKS: Mapping[Language, tuple[str, str]] = {"en": (": ", "; "), "zh": ("：", "；")}
+"""Behind what leads to a list, and between its parts that have commas of their own."""
+
+
 def bracketed(words: str, language: Language) -> str:
     """Behind what it explains: `` (45 min)``, ``（45分钟）``."""
     return f" ({words})" if language == "en" else f"（{words}）"

@@ -14,7 +14,7 @@ from datetime import tzinfo
 from typing import Literal
 
 from assistant.core.records import Coverage, TurnResult
-from assistant.core.strings import bracketed, clocks, duration, listed, reason, span, text
+from assistant.core.strings import MARKS, bracketed, clocks, duration, listed, reason, span, text
 from assistant.core.texts import Language
 from store.core import times
 from store.ocr.unread_scripts import script_name
@@ -113,7 +113,7 @@ def _gaps(gaps: Sequence[Gap], zone: tzinfo, language: Language) -> Iterator[Sta
     for kind, by_reason in by_kind.items():
         if by_reason:
             parts = [_reason(*told, zone, language, len(days) < 2) for told in by_reason.items()]
-            joined = ("; " if language == "en" else "；").join(parts)
+            joined = MARKS[language][1].join(parts)
             yield Statement(kind, text(kind, language, "coverage", stretches=joined))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 
-from assistant.core.strings import bracketed, clock, day, duration, listed, text
+from assistant.core.strings import MARKS, bracketed, clock, day, duration, listed, text
 from assistant.core.texts import HAN
 from assistant.language.questions import Form, asks_for_pages
 from assistant.retrieval import usage
@@ -120,7 +120,7 @@ class ActivityAnswers:
         by_app: dict[str, list[str]] = {}
         for window in windows:
             by_app.setdefault(self._app(window.app_name), []).append(window.window_name)
-        return ("; " if self.plan.language == "en" else "；").join(
+        return MARKS[self.plan.language][1].join(
             f"{app} {listed((f'“{plain(name)}”' for name in names if name), self.plan.language)}".strip()
             for app, names in by_app.items()
         )

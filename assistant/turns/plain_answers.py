@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 
-from assistant.core.strings import listed, text
+from assistant.core.strings import MARKS, listed, text
 from assistant.core.texts import HAN, asked_in, normalize
 from assistant.language import questions
 from assistant.language.questions import Form, asked_words
@@ -270,7 +270,8 @@ class PlainAnswer:
             found, reading = _in_one_window(found, reading)
         quoted = self._told(found, reading) if reading else [line.text for line in found]
         quotes = (Quote(entry.id, one) for one in dict.fromkeys(quoted))
-        return Item(self.activity.when(entry.frame.captured_ms), tuple(quotes))
+        when = self.activity.when(entry.frame.captured_ms)
+        return Item(when, tuple(quotes), marks=MARKS[self.plan.language])
 
     def _told(self, found: Moment, reading: Reading) -> Iterator[str]:
         """The rows and passages that the lines stand in; of a heading the list under it."""
