@@ -83,9 +83,11 @@ def clock(ms: int, zone: tzinfo) -> str:
 
 
 def clocks(start_ms: int, end_ms: int, zone: tzinfo) -> str:
-    """``14:30–14:45``; ``14:30`` where both lie in one minute."""
+    """``14:30–14:45``, ``18:00–24:00``; ``14:30`` where both lie in one minute."""
     start, end = clock(start_ms, zone), clock(end_ms, zone)
-    return start if start == end else f"{start}–{end}"
+    if start == end and end_ms - start_ms < 60_000:
+        return start
+    return f"{start}–{'24:00' if end == '00:00' else end}"
 
 
 def day(ms: int, zone: tzinfo, now_ms: int, language: Language) -> str:
