@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assistant.core.records import TurnError
-from assistant.core.strings import sentences
+from assistant.core.strings import bracketed, sentences
 from assistant.core.texts import Language
 from engines.cancellation import Cancelled
 from engines.chat.protocol import ModelBrokeOff, ModelError, ModelUnreachable
@@ -50,7 +50,7 @@ class UnknownModel(TurnRefused):
         super().__init__(
             "model_not_found",
             "model",
-            _("no model %(name)r; known: %(names)s", name=name, names=", ".join(known)),
+            _("no model %(name)r; known: %(names)s", name=name, names=_(", ").join(known)),
         )
 
 
@@ -87,12 +87,12 @@ def turn_error(error: BaseException, language: Language, *, has_begun: bool = Fa
     if isinstance(error, ModelError):
         broke_off = isinstance(error, ModelBrokeOff) or (has_begun and isinstance(error, ModelUnreachable))
         known, code = "broke_off" if broke_off else error.code, error.code
-        detail, retry_after_s = f" ({translated(error.detail)})" if error.detail else "", error.retry_after_s
+        detail, retry_after_s = translated(error.detail), error.retry_after_s
     else:
         known = code = next((code for kind, code in _CODES if isinstance(error, kind)), "interrupted")
         detail, retry_after_s = "", None
     sentence, action = sentences("failures")[known][language == "zh"]
-    return TurnError(code, sentence + detail, action, retry_after_s)
+    return TurnError(code, sentence + (bracketed(detail, language) if detail else ""), action, retry_after_s)
 
 
 def words_for(code: str) -> str:

@@ -7,7 +7,7 @@ take them for statements about the screen.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from functools import cache
 from pathlib import Path
@@ -49,18 +49,32 @@ def reason(code: str, language: Language) -> str:
     """Why nothing was recorded; ``failed:why`` keeps its why."""
     known, _, detail = code.partition(":")
     words = sentences("reasons").get(known, (known, known))[language == "zh"]
-    return f"{words} ({detail})" if detail else words
+    return f"{words}{bracketed(detail, language)}" if detail else words
+
+
+def listed(parts: Iterable[str], language: Language) -> str:
+    """``14:30, 14:45``; ``14:30、14:45``"""
+    return (", " if language == "en" else "、").join(parts)
+
+
+MARKS: Mapping[Language, tuple[str, str]] = {"en": (": ", "; "), "zh": ("：", "；")}
+"""Behind what leads to a list, and between its parts that have commas of their own."""
+
+
+def bracketed(words: str, language: Language) -> str:
+    """Behind what it explains: `` (45 min)``, ``（45分钟）``."""
+    return f" ({words})" if language == "en" else f"（{words}）"
 
 
 def duration(ms: int, language: Language = "en") -> str:
-    """``1 h 20 min``, ``4 min``, ``35 s``; ``1 小时 20 分钟``. Rounds to minutes from one minute up."""
-    hour, minute, second = (" h", " min", " s") if language == "en" else (" 小时", " 分钟", " 秒")
+    """``1 h 20 min``, ``4 min``, ``35 s``; ``1小时20分钟``. Rounds to minutes from one minute up."""
+    hour, minute, second = (" h", " min", " s") if language == "en" else ("小时", "分钟", "秒")
     seconds = round(ms / 1000)
     if seconds < 60:
         return f"{seconds}{second}"
     hours, minutes = divmod(round(ms / 60_000), 60)
     parts = [f"{hours}{hour}"] if hours else []
-    return " ".join([*parts, f"{minutes}{minute}"] if minutes else parts)
+    return (" " if language == "en" else "").join([*parts, f"{minutes}{minute}"] if minutes else parts)
 
 
 def clock(ms: int, zone: tzinfo) -> str:
@@ -69,9 +83,11 @@ def clock(ms: int, zone: tzinfo) -> str:
 
 
 def clocks(start_ms: int, end_ms: int, zone: tzinfo) -> str:
-    """``14:30–14:45``; ``14:30`` where both lie in one minute."""
+    """``14:30–14:45``, ``18:00–24:00``; ``14:30`` where both lie in one minute."""
     start, end = clock(start_ms, zone), clock(end_ms, zone)
-    return start if start == end else f"{start}–{end}"
+    if start == end and end_ms - start_ms < 60_000:
+        return start
+    return f"{start}–{'24:00' if end == '00:00' else end}"
 
 
 def day(ms: int, zone: tzinfo, now_ms: int, language: Language) -> str:

@@ -14,7 +14,7 @@ from datetime import tzinfo
 from typing import Literal
 
 from assistant.core.records import Coverage, TurnResult
-from assistant.core.strings import clocks, duration, reason, span, text
+from assistant.core.strings import MARKS, bracketed, clocks, duration, listed, reason, span, text
 from assistant.core.texts import Language
 from store.core import times
 from store.ocr.unread_scripts import script_name
@@ -113,7 +113,7 @@ def _gaps(gaps: Sequence[Gap], zone: tzinfo, language: Language) -> Iterator[Sta
     for kind, by_reason in by_kind.items():
         if by_reason:
             parts = [_reason(*told, zone, language, len(days) < 2) for told in by_reason.items()]
-            joined = ("; " if language == "en" else "；").join(parts)
+            joined = MARKS[language][1].join(parts)
             yield Statement(kind, text(kind, language, "coverage", stretches=joined))
 
 
@@ -121,17 +121,19 @@ def _reason(why: str, stretches: Sequence[Gap], zone: tzinfo, language: Language
     """``15 min, recording was paused (14:30–14:45)``: the longest stretches, in order of time."""
     total = duration(sum(gap.end_ms - gap.start_ms for gap in stretches), language)
     longest = sorted(stretches, key=lambda gap: gap.start_ms - gap.end_ms)[:TOLD_STRETCHES]
-    listed = ", ".join(
-        clocks(gap.start_ms, gap.end_ms, zone)
-        if is_one_day
-        else span(gap.start_ms, gap.end_ms, zone, language)
-        for gap in sorted(longest, key=lambda gap: gap.start_ms)
+    told = listed(
+        (
+            clocks(gap.start_ms, gap.end_ms, zone)
+            if is_one_day
+            else span(gap.start_ms, gap.end_ms, zone, language)
+            for gap in sorted(longest, key=lambda gap: gap.start_ms)
+        ),
+        language,
     )
     if len(stretches) > len(longest):
-        listed = text("more", language, "coverage", stretches=listed, count=len(stretches) - len(longest))
-    if language == "zh":
-        return f"{total}{'，' + reason(why, language) if why else ''}（{listed}）"
-    return f"{total}{', ' + reason(why, language) if why else ''} ({listed})"
+        told = text("more", language, "coverage", stretches=told, count=len(stretches) - len(longest))
+    because = text("joint", language, "scope") + reason(why, language) if why else ""
+    return f"{total}{because}{bracketed(told, language)}"
 
 
 def _not_ready(coverage: Coverage, language: Language) -> Iterator[Statement]:

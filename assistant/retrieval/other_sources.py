@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
-from assistant.core.strings import clock, day, duration, text
+from assistant.core.strings import bracketed, clock, day, duration, text
 from assistant.core.texts import Language
 from assistant.retrieval.retrieval import Entry
 from store.core import times
@@ -158,7 +158,7 @@ def _of_event(event: Event, before: Event | None, count: int, asked: Asked) -> E
     order_ms = event.start_ms if ahead_ms < 0 else asked.now_ms + times.MAX_MS // 2 - ahead_ms
     lines = [event.title, event.location, *event.description.split("\n"), ", ".join(event.attendees)]
     state = event.status if event.status in ("tentative", "cancelled") else ""
-    head = [_when(event, asked)]
+    head, joint = [_when(event, asked)], text("joint", asked.language, "scope")
     head += [text(state, asked.language, "looked")] if state else []
     if before:
         last = f"{_day(before.start_ms, asked)} {clock(before.start_ms, asked.zone)}"
@@ -166,7 +166,7 @@ def _of_event(event: Event, before: Event | None, count: int, asked: Asked) -> E
     return replace(
         _entry("calendar", event.id, order_ms, event.calendar, lines),
         told=head[0],
-        excerpt=text("in_calendar", asked.language, "looked", when=", ".join(head)),
+        excerpt=text("in_calendar", asked.language, "looked", when=joint.join(head)),
         address=f"/sources/calendar/rows/{event.id}",
     )
 
@@ -181,7 +181,8 @@ def _when(event: Event, asked: Asked) -> str:
         return f"{first} {start}"
     if first != last:
         return f"{first} {start} – {_day(event.end_ms, asked)} {end}"
-    return f"{first} {start}–{end} ({duration(event.end_ms - event.start_ms, asked.language)})"
+    how_long = duration(event.end_ms - event.start_ms, asked.language)
+    return f"{first} {start}–{end}{bracketed(how_long, asked.language)}"
 
 
 def _day(at_ms: int, asked: Asked) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 
-from assistant.core.strings import clock, day, duration, text
+from assistant.core.strings import MARKS, bracketed, clock, day, duration, listed, text
 from assistant.core.texts import HAN
 from assistant.language.questions import Form, asks_for_pages
 from assistant.retrieval import usage
@@ -72,7 +72,7 @@ class ActivityAnswers:
         by_name = usage.longest(meant, is_pages=is_pages)
         if form is Form.APPS and len(by_name) > 1:
             shown = [(f"“{plain(n)}”" if is_pages else self._app(n), ms) for n, ms in by_name[:MAX_NAMES]]
-            names = ", ".join(f"{name} {duration(ms, language)}" for name, ms in shown)
+            names = listed((f"{name} {duration(ms, language)}" for name, ms in shown), language)
             kind = "pages_seen" if is_pages else "apps_used"
             return Item(text(kind, language, names=names, count=len(by_name), total=total), is_point=False)
         visits = list(usage.blocks(meant))
@@ -85,9 +85,13 @@ class ActivityAnswers:
             total=total,
             visits=len(visits),
             days=days,
-            spans=", ".join(
-                f"{self._span(visit.start_ms, visit.end_ms)} ({duration(visit.duration_ms, language)})"
-                for visit in visits[-MAX_VISITS:]
+            spans=listed(
+                (
+                    self._span(visit.start_ms, visit.end_ms)
+                    + bracketed(duration(visit.duration_ms, language), language)
+                    for visit in visits[-MAX_VISITS:]
+                ),
+                language,
             ),
         )
         return Item(sentence, is_point=False)
@@ -96,9 +100,13 @@ class ActivityAnswers:
         """When nobody was at the screen, by what tells it; and for how long nothing tells."""
         language, gaps = self.plan.language, self.retrieval.coverage.gaps
         away = [gap for gap in gaps if gap.reason in _AWAY]
-        spans = ", ".join(
-            f"{self._span(gap.start_ms, gap.end_ms)} ({text(gap.reason, language, 'reasons')})"
-            for gap in sorted(away, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_VISITS]
+        spans = listed(
+            (
+                self._span(gap.start_ms, gap.end_ms)
+                + bracketed(text(gap.reason, language, "reasons"), language)
+                for gap in sorted(away, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_VISITS]
+            ),
+            language,
         )
         total = duration(sum(gap.end_ms - gap.start_ms for gap in away), language)
         yield Item(text("away" if away else "never_away", language, total=total, spans=spans), is_point=False)
@@ -112,8 +120,8 @@ class ActivityAnswers:
         by_app: dict[str, list[str]] = {}
         for window in windows:
             by_app.setdefault(self._app(window.app_name), []).append(window.window_name)
-        return "; ".join(
-            " ".join([app, ", ".join(f"“{plain(name)}”" for name in names if name)]).strip()
+        return MARKS[self.plan.language][1].join(
+            f"{app} {listed((f'“{plain(name)}”' for name in names if name), self.plan.language)}".strip()
             for app, names in by_app.items()
         )
 

@@ -8,7 +8,7 @@ the ids, the same message comes without any.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 from assistant.core.records import TurnRequest
 from assistant.core.strings import clock, date, local_time, span
+from assistant.core.texts import Language, answer_language, own_language
 from assistant.retrieval.packing import (
     CLOSE,
     MAX_TITLE_CHARS,
@@ -44,8 +45,10 @@ MAX_FRAME_CHARS = 2_000
 MAX_MOMENT_CHARS = 300
 """Characters of text of one frame that is the anchor, and of one among those of a moment."""
 MAX_CONTACTS = 12
-_DATE = r"(\d{4}-\d\d-\d\d|\d{1,2} \w+ \d{4})"  # the first until now
-_LABEL = re.compile(rf"What was I doing here\? {_DATE} \d\d:\d\d( ?– ?({_DATE} )?\d\d:\d\d)?")
+_QUESTION: Mapping[Language, str] = {"en": "What was I doing here? ", "zh": "我当时在做什么？"}
+_DATE = r"(\d{4}-\d\d-\d\d|\d{1,2} \w+ \d{4}|\d{4}年\d{1,2}月\d{1,2}日)"  # the first until now
+_ASKED = "|".join(map(re.escape, _QUESTION.values()))
+_LABEL = re.compile(rf"(?:{_ASKED}){_DATE} \d\d:\d\d( ?– ?({_DATE} )?\d\d:\d\d)?")
 AROUND_MS = 5 * 60_000
 """A model without tools is shown so much before and after a frame."""
 
@@ -74,10 +77,11 @@ class AnchorFacts:
         parts = [self.told if has_tools else self.facts]
         if not is_label(said):
             parts += ["", said]
-        elif has_tools:
-            parts.append(GATHER)
         else:
-            parts.insert(0, said)
+            if not has_tools or answer_language(said) != "en":  # the facts tell all of it but its language
+                parts.insert(0, said)
+            if has_tools:
+                parts.append(GATHER)
         return "\n".join(parts)
 
 
@@ -118,14 +122,19 @@ def request(anchor: Anchor, timezone: str, now_ms: int, **changes: Any) -> TurnR
 
 
 def label(anchor: Anchor, zone: tzinfo) -> str:
-    """The question that an insight answers, as it stands in the conversation; it names a time and no more."""
+    """The question that an insight answers, as it stands in the conversation, in the person's language; it
+    names a time and no more.
+    """
+    language = own_language()
     if anchor.kind == "frame":
-        return f"What was I doing here? {date(anchor.start_ms, zone)} {clock(anchor.start_ms, zone)}"
-    return f"What was I doing here? {span(anchor.start_ms, anchor.end_ms, zone)}"
+        when = f"{date(anchor.start_ms, zone, language)} {clock(anchor.start_ms, zone)}"
+    else:
+        when = span(anchor.start_ms, anchor.end_ms, zone, language)
+    return _QUESTION[language] + when
 
 
 def is_label(said: str) -> bool:
-    """Whether a question is a label, of whichever zone."""
+    """Whether a question is a label, of whichever zone and language."""
     return _LABEL.fullmatch(said.strip()) is not None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from assistant.core.strings import day, text
+from assistant.core.strings import MARKS, day, text
 from assistant.evidence import off_screen
 from assistant.language.questions import (
     Form,
@@ -206,7 +206,8 @@ class Beside:
 
     def _item(self, entry: Entry, lines: Iterable[str]) -> Item:
         told = (excerpt(line, self.words, limit=MAX_QUOTE_CHARS) for line in dict.fromkeys(lines))
-        item = Item(plain(entry.excerpt), tuple(Quote("", one) for one in told))
+        marks = MARKS[self.turn.plan.language]
+        item = Item(plain(entry.excerpt), tuple(Quote("", one) for one in told), marks=marks)
         self.quoted[line_of(item)] = entry
         return item
 

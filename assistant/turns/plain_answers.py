@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 
-from assistant.core.strings import text
+from assistant.core.strings import MARKS, listed, text
 from assistant.core.texts import HAN, asked_in, normalize
 from assistant.language import questions
 from assistant.language.questions import Form, asked_words
@@ -52,7 +52,7 @@ def quotation(turn: RunningTurn, retrieval: Retrieval, beside: Beside) -> Checke
     elif not (items := beside.alone()):
         return no_captures(turn)
     if files:
-        names = ", ".join(file.name for file in files)
+        names = listed((file.name for file in files), turn.plan.language)
         turn.warnings.append(text("files_unread", turn.plan.language, names=names))
     turn.frames_read = len(retrieval.entries)
     beside.note()
@@ -257,7 +257,7 @@ class PlainAnswer:
         """The sentence that says what is on no frame."""
         missing = self.found.missing
         name = "nothing_found" if missing else "nothing_together"
-        told = plain(", ".join(_joined(missing or self.plan.words)))
+        told = plain(listed(_joined(missing or self.plan.words), self.plan.language))
         return text(name, self.plan.language, words=told, count=len(self.entries))
 
     def _moment(self, found: Moment) -> Item:
@@ -270,7 +270,8 @@ class PlainAnswer:
             found, reading = _in_one_window(found, reading)
         quoted = self._told(found, reading) if reading else [line.text for line in found]
         quotes = (Quote(entry.id, one) for one in dict.fromkeys(quoted))
-        return Item(self.activity.when(entry.frame.captured_ms), tuple(quotes))
+        when = self.activity.when(entry.frame.captured_ms)
+        return Item(when, tuple(quotes), marks=MARKS[self.plan.language])
 
     def _told(self, found: Moment, reading: Reading) -> Iterator[str]:
         """The rows and passages that the lines stand in; of a heading the list under it."""

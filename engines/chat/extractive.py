@@ -39,6 +39,8 @@ class Item:
     head: str
     quotes: tuple[Quote, ...] = ()
     is_point: bool = True
+    marks: tuple[str, str] = (": ", "; ")
+    """Behind the head, and between quotes of one line."""
 
 
 class ExtractiveModel:
@@ -64,10 +66,13 @@ def line_of(item: Item) -> str:
     ]
     if not item.is_point:
         return f"{item.head}\n"
+    lead, between = item.marks
     if any(quote.where for quote in item.quotes):
         points = zip(item.quotes, quoted, strict=True)
-        return f"- {item.head}" + "".join(f"\n  - {one}" if q.where else f"; {one}" for q, one in points)
-    return "- " + ": ".join(filter(None, [item.head, "; ".join(quoted)]))
+        return f"- {item.head}" + "".join(
+            f"\n  - {one}" if q.where else f"{between}{one}" for q, one in points
+        )
+    return "- " + lead.join(filter(None, [item.head, between.join(quoted)]))
 
 
 def plain(text: str) -> str:

@@ -17,10 +17,10 @@ from webapp import create_app
 from webapp.core import languages
 
 _HEARD = {
-    "nothing answers at http://127.0.0.1:9/v1 (refused)": "http://127.0.0.1:9/v1 没有响应（refused）",
-    "There is no folder /a b. Trying again after 30 s.": "没有文件夹 /a b。30 秒后重试。",
+    "nothing answers at http://127.0.0.1:9/v1 (refused)": "http://127.0.0.1:9/v1没有响应（refused）",
+    "There is no folder /a b. Trying again after 30 s.": "没有文件夹“/a b”。30秒后重试。",
     "nothing in it can be imported; line 3: it has no text": "其中没有可导入的内容；line 3：没有文字",
-    "Looked at Slack, Terminal.": "查看了 Slack, Terminal。",
+    "Looked at Slack, Terminal.": "查看了Slack, Terminal。",
     "a server's own words": "a server's own words",
     "it has no text": "没有文字",
 }

@@ -44,6 +44,13 @@ def test_every_text_is_translated_with_its_places(language: str) -> None:
     assert wrong == []
 
 
+def test_chinese_has_no_blank_beside_latin() -> None:
+    """What stands in a place may be Chinese, too; the style sheet spaces the two scripts."""
+    forms = ((message.id, str(message.string)) for message in languages.read("zh_Hans") if message.id)
+    spaced = re.compile("[\u3400-\u9fff] [%A-Za-z0-9`]|[A-Za-z0-9`)%] [\u3400-\u9fff]")
+    assert [said for said, form in forms if spaced.search(re.sub("<code>.*?</code>", "", form))] == []
+
+
 @pytest.mark.parametrize("language", _LANGUAGES)
 def test_a_page_brings_the_texts_of_its_scripts_along(language: str, browser: Actor) -> None:
     marked = {

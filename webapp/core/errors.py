@@ -131,7 +131,7 @@ _NOUNS = {
 def invalid(status: int, code: str, *errors: tuple[str, str]) -> Problem:
     """Invalid input, as (field, message): the first as the sentence, all of them in `errors`."""
     field, message = errors[0]
-    return Problem(status, code, f"{field}: {message}", errors=errors)
+    return Problem(status, code, _("%(name)s: %(value)s", name=field, value=message), errors=errors)
 
 
 def request_id() -> str:

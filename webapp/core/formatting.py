@@ -190,7 +190,12 @@ def slot_class(slot: int | None) -> str:
 
 def app_name(name: str | None) -> str:
     """An app for a person; what names none is told in the person's language."""
-    known = {DESKTOP: _("Desktop"), PRIVATE_WINDOW: _("Private window"), HIDDEN_WINDOW: _("Hidden window")}
+    # An ordinary window of Chromium counts as private, too, until its toolbar proved it is not.
+    known = {
+        DESKTOP: _("Desktop"),
+        PRIVATE_WINDOW: _("Possibly private window"),
+        HIDDEN_WINDOW: _("Hidden window"),
+    }
     return known.get(name or "") or name or _("Unknown app")
 
 

@@ -88,7 +88,7 @@ def check_capture(data_dir: DataDir) -> Check:
         if state.state == "failing":
             sentence = _(state.detail) or state.reason
             return Check("Display", "X", sentence, _("The screen is tried again by itself."))
-        monitors = ", ".join(state.monitors) or _("no monitor yet")
+        monitors = _(", ").join(state.monitors) or _("no monitor yet")
         cause = state.cause or _(state.detail)  # a window's rule, or why nothing is recorded
         return Check("Display", "OK", f"{state.state}, {monitors}{': ' if cause else ''}{cause}")
     if is_sample(data_dir):
@@ -256,7 +256,7 @@ def _no_model(models: ChatModels) -> Check:
         return Check("Answers", "X", models.problem, action)
     waiting = [info.name for info in models.listed() if not info.is_ready]
     if waiting:
-        names = ", ".join(waiting)
+        names = _(", ").join(waiting)
         sentence = _(
             "%(models)s: added, but not usable yet; answers are quoted from the screen", models=names
         )

@@ -358,7 +358,7 @@ def recording_indicator(own: Services) -> IndicatorState:
 def recorded_elsewhere(own: Services, now_ms: int) -> str:
     """Which other machines record into this home, as they said just now."""
     heard_of = (host for host in hosts.listed(own.database) if _is_fresh(host.seen_ms, now_ms))
-    names = ", ".join(host.name for host in heard_of if not host.problem)
+    names = _(", ").join(host.name for host in heard_of if not host.problem)
     return _("Recording into this home folder: %(machines)s.", machines=names) if names else ""
 
 

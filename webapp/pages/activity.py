@@ -36,7 +36,7 @@ def show() -> str:
     start_ms, end_ms = chosen.bounds if chosen.is_given else (day.start_ms, day.end_ms)
     kind = args.get("kind")
     if kind is not None and kind not in KINDS:
-        raise unreadable_address("kind", _("must be one of %(names)s", names=", ".join(KINDS)))
+        raise unreadable_address("kind", _("must be one of %(names)s", names=_(", ").join(KINDS)))
     line = segments.segments(own.database, start_ms, end_ms, host)
     lines = segments.by_host(own.database, start_ms, end_ms)
     hosts = {each: of_segments(of, start_ms, end_ms) for each, of in lines.items() if of}

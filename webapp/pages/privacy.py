@@ -244,5 +244,5 @@ def words_of(rule: Rule) -> str:
 def _label(rule: Rule) -> str:
     """``Signal``, ``bank.example``, ``Title has “private”``: the rule as a chip shows it."""
     title = _("Title has “%(words)s”", words=rule.title) if rule.title else ""
-    label = ", ".join(part for part in (rule.app, rule.url, title) if part)
+    label = _(", ").join(part for part in (rule.app, rule.url, title) if part)
     return _("%(rule)s, hidden", rule=label) if rule.action == "mask" else label

@@ -164,11 +164,11 @@ def _reaches(tool: Tool, settings: ToolsSettings, models: ChatModels) -> str:
     if tool.name == "web_search" and engine:
         return _("%(host)s, which gets the words of the search", host=engine.host)
     if tool.risk == "files":
-        names = ", ".join(settings.read_file_roots)
+        names = _(", ").join(settings.read_file_roots)
         return _("%(what)s: %(names)s", what=_(tool.reaches), names=names)
     seeing = [info for info in models.describe() if info.supports_vision]
     if tool.name == "describe_frame" and seeing:
-        names = ", ".join(_("%(model)s (%(where)s)", model=info.name, where=info.where) for info in seeing)
+        names = _(", ").join(_("%(model)s (%(where)s)", model=info.name, where=info.where) for info in seeing)
         return _("%(what)s: %(names)s", what=_(tool.reaches), names=names)
     return _(tool.reaches)
 
@@ -178,7 +178,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
     if "anyOf" in schema:
         return _(" or ").join(dict.fromkeys(_kind(option) for option in schema["anyOf"]))
     if "enum" in schema:
-        return _("one of %(names)s", names=", ".join(map(str, schema["enum"])))
+        return _("one of %(names)s", names=_(", ").join(map(str, schema["enum"])))
     words = _(_KINDS.get(schema.get("type", ""), N_("any value")))
     if schema.get("type") == "array":
         words = _("list of %(kind)s", kind=_kind(schema.get("items", {})))

@@ -153,7 +153,7 @@ def _recording(own: Services, viewer: Viewer) -> Row:
 def _reading(own: Services, viewer: Viewer) -> Row:
     """What the worker says of its engine: none is opened for this page."""
     name = _("Reading text")
-    names = ", ".join(map(language_name, preferences.reading_languages(own.database, own.settings.ocr)))
+    names = _(", ").join(map(language_name, preferences.reading_languages(own.database, own.settings.ocr)))
     worker = IngestState.read(own.data_dir.spool)
     if own.settings.ocr.engine == "off":
         return Row("reading", "plain", name, _("Switched off"), _("Set ocr.engine to auto."))

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 
 from assistant.core.records import Claim, TurnResult
-from assistant.core.strings import sentences, text
+from assistant.core.strings import listed, sentences, text
 from assistant.core.texts import Language, answer_language
 from webapp.core import markdown
 from webapp.core.markdown import Mark, Marks
@@ -128,11 +128,10 @@ def words_on_frames(turn: TurnResult) -> dict[int, tuple[str, ...]]:
     return {n: tuple(dict.fromkeys(said)) for n, said in words.items()}
 
 
-def source_names(turn: TurnResult) -> str:
-    """What the turn rests on beside frames, in words: ``your calendar, the web``."""
-    language = answer_language(turn.question)
+def source_names(sources: Iterable[str], language: Language) -> str:
+    """What a turn rests on beside frames, in words: ``your calendar, the web``."""
     known = sentences("sources")
-    return ", ".join(known[name][language == "zh"] if name in known else name for name in turn.sources)
+    return listed((known[name][language == "zh"] if name in known else name for name in sources), language)
 
 
 def _marks(turn: TurnResult, links: Links, breaks: list[int]) -> Marks:
@@ -191,21 +190,21 @@ def _tag(turn: TurnResult, claim: Claim, withdrawn: frozenset[int], language: La
     if claim.citations and withdrawn.issuperset(claim.citations):
         return Tag("state warn", text("disputed", language, "marks"))
     if claim.missing and claim.state in _OF_WORDS:
-        said = text(_OF_WORDS[claim.state], language, "marks", words=_named(claim.missing))
+        said = text(_OF_WORDS[claim.state], language, "marks", words=_named(claim.missing, language))
         return Tag("state warn", said)
     if claim.state not in _TAGS:
         return None
     css_class, name = _TAGS[claim.state]
     values = {
-        "sources": source_names(replace(turn, sources=(claim.source,)) if claim.source else turn),
+        "sources": source_names((claim.source,) if claim.source else turn.sources, language),
         "model": turn.model,
-        "numbers": ", ".join(map(str, claim.seen)),
-        "words": _named(claim.missing),
+        "numbers": listed(map(str, claim.seen), language),
+        "words": _named(claim.missing, language),
     }
     return Tag(css_class, text(name, language, "marks", **values))
 
 
-def _named(words: tuple[str, ...]) -> str:
+def _named(words: tuple[str, ...], language: Language) -> str:
     """The first of them; the screen or the model may have made them long."""
     more = f" +{len(words) - MAX_NAMED}" if len(words) > MAX_NAMED else ""
-    return ", ".join(each[:MAX_NAMED_CHARS] for each in words[:MAX_NAMED]) + more
+    return listed((each[:MAX_NAMED_CHARS] for each in words[:MAX_NAMED]), language) + more

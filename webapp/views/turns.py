@@ -181,7 +181,7 @@ class TurnView:
     @property
     def sources(self) -> str:
         """What was looked at beside the screen, in words."""
-        return answers.source_names(self.turn)
+        return answers.source_names(self.turn.sources, own_language())
 
     @property
     def is_followed(self) -> bool:

@@ -73,7 +73,7 @@ def test_time_without_input_was_recorded_and_is_told_in_its_own_words(
     result = ask("What did I read?")
     english, chinese = told(result.coverage, "en"), told(result.coverage, "zh")
     assert english["idle"] == "No keyboard or mouse input, counted in no duration: 20 min (14:20–14:40)."
-    assert chinese["idle"] == "没有键盘或鼠标操作，不计入时长：20 分钟（14:20–14:40）。"
+    assert chinese["idle"] == "没有键盘或鼠标操作，不计入时长：20分钟（14:20–14:40）。"
     assert "not_recorded" not in english
     assert "(no keyboard or mouse input)" in stub.prompt()
     assert "not recorded:" not in stub.prompt()
@@ -120,8 +120,8 @@ def test_an_empty_range_names_what_was_excluded_and_deleted(ask: Ask, database: 
     assert "Excluded by a privacy rule: 30 min (14:00–14:30)." in english
     assert "Not recorded: 20 min, the computer was asleep (15:00–15:20)." in english
     chinese = ask("我做了什么", end_ms=START_MS + 2 * HOUR_MS).answer_md
-    assert "被隐私规则排除：30 分钟（14:00–14:30）。" in chinese
-    assert "没有录制：20 分钟，电脑处于睡眠状态（15:00–15:20）。" in chinese
+    assert "被隐私规则排除：30分钟（14:00–14:30）。" in chinese
+    assert "没有录制：20分钟，电脑处于睡眠状态（15:00–15:20）。" in chinese
 
 
 def test_frames_without_vectors_are_counted(
@@ -192,7 +192,7 @@ def test_a_mentioned_app_filters_and_a_selection_needs_a_range(
             "10 min away: 14:50–15:00 (the screen was locked).\n\n"
             "For 1 h nothing was recorded: whether you were away then is not known.",
         ),
-        ("我离开了多久？", 180, "离开共 10 分钟：14:50–15:00 (屏幕已锁定)。"),
+        ("我离开了多久？", 180, "离开共10分钟：14:50–15:00（屏幕已锁定）。"),
         ("When was I away?", 30, "Nothing recorded tells that you were away."),
     ],
 )

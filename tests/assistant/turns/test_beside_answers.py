@@ -73,7 +73,7 @@ def home(database: Database, afternoon: Afternoon, stub: StubModel) -> Iterator[
          "Nov 18:03, event: “Cupping”; “Roastery”", "calendar"),
         ("What was in my calendar yesterday?", "event: “Trade fair”; “Ruth Imhof”", "calendar"),
         ("Was steht morgen in meinem Kalender?", "“Boiler \\*check\\*”", "calendar"),
-        ("明天的日程有什么？", "- 11月21日 18:03–18:33 (30 分钟)，日程: “Boiler \\*check\\*”", "calendar"),
+        ("明天的日程有什么？", "- 11月21日 18:03–18:33（30分钟），日程：“Boiler \\*check\\*”", "calendar"),
         ("What do I have tomorrow?", "“Boiler \\*check\\*”", "calendar"),
         ("What did Ruth write?", "“Your grinder”; “Hello,”; “the spare burr", "messages"),
         ("How many messages did I get from Ruth?", "1 message", "messages"),

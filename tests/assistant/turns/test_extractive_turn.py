@@ -110,7 +110,7 @@ REPORT = "Writer “report.odt”: 14:00–14:10 (10 min), 14:50–14:52 (2 min)
         ("Which apps did I use?", "3 apps, 20 min: Writer 12 min, Mail 5 min, Firefox 3 min."),
         ("Compare the time in Writer with the time in Mail", "2 apps, 17 min: Writer 12 min, Mail 5 min."),
         ("Which pages did I look at in the browser?", "2 pages, 3 min: “Tides” 2 min, “Moon” 1 min."),
-        ("我刚才看了哪些网页？", "2 个页面，共 3 分钟：“Tides” 2 分钟, “Moon” 1 分钟。"),
+        ("我刚才看了哪些网页？", "2个页面，共3分钟：“Tides” 2分钟、“Moon” 1分钟。"),
         (
             "What did I do before I opened the inbox?",
             "- **14:00–14:09** [1] [2]\n  - Writer “report.odt” “a page” [1]",
@@ -122,7 +122,7 @@ REPORT = "Writer “report.odt”: 14:00–14:10 (10 min), 14:50–14:52 (2 min)
         ),
         ("When did I use Mail?", "1×, 5 min in Mail “Inbox”: 14:10–14:15 (5 min)."),
         ("When did I last look at Writer?", f"2×, 12 min in {REPORT}"),
-        ("我在Mail里待了多久？", "Mail “Inbox” 共 5 分钟：14:10–14:15 (5 分钟)。"),
+        ("我在Mail里待了多久？", "Mail “Inbox”共5分钟：14:10–14:15（5分钟）。"),
     ],
 )
 def test_durations_visits_and_apps_are_measured(
@@ -181,18 +181,18 @@ AT_SURF = "Surf “Terminal for beginners”"
     [
         ("How long was I in the terminal?", SHELLS),
         ("Wie lange war ich im Terminal?", SHELLS),
-        ("我在终端里待了多久？", "2 个应用，共 15 分钟：XTerm 10 分钟, konsole 5 分钟。"),
+        ("我在终端里待了多久？", "2个应用，共15分钟：XTerm 10分钟、konsole 5分钟。"),
         ("How often did I open the terminal?", "2×, 15 min in XTerm “~/notes”; konsole “~”: 14:00–14:10"),
         ("When did I last use the terminal?", "2×, 15 min in XTerm “~/notes”; konsole “~”: 14:00–14:10"),
         ("How long did I use the browser?", BROWSERS),
         ("Wie lange war ich im Browser?", BROWSERS),
-        ("我打开过几次浏览器？", "1 次，8 分钟，Surf “Terminal for beginners”; Firefox “Moon”："),
+        ("我打开过几次浏览器？", "1次，8分钟，Surf “Terminal for beginners”；Firefox “Moon”："),
         # One entry of that name says which of two programs is meant.
         ("How long was I in Surf?", f"5 min in {AT_SURF}: 14:45–14:50 (5 min)."),
         ("How long was I in the editor?", "2 apps, 5 min: Pad 3 min, Brush 2 min."),
         ("How long was I in the image editor?", "2 min in Brush “moon.png”: 14:53–14:55 (2 min)."),
         ("How long was I in the mail program?", "3 min in Post “Inbox”: 14:55–14:58 (3 min)."),
-        ("邮件程序用了多久？", "Post “Inbox” 共 3 分钟：14:55–14:58 (3 分钟)。"),
+        ("邮件程序用了多久？", "Post “Inbox”共3分钟：14:55–14:58（3分钟）。"),
         # A word of a kind beside others names none.
         (
             "How long did I work on the notes of the client?",
@@ -271,11 +271,11 @@ def test_over_several_days_every_clock_time_has_its_day(ask: Ask, afternoon: Aft
     for at in (1, -3 * days, -365 * days):
         afternoon.show(at, f"door code {7781 + at}")
     long_ago = {"model": "extractive", "start_ms": START_MS - 400 * 86_400_000}
-    english = "Friday 20 Nov 14:01", "Tuesday 17 Nov 14:00", "20 Nov 2025 14:00"
-    chinese = "11月20日 14:01", "11月17日 14:00"
+    english = "Friday 20 Nov 14:01: ", "Tuesday 17 Nov 14:00: ", "20 Nov 2025 14:00: "
+    chinese = "11月20日 14:01：", "11月17日 14:00："
     for question, moments in (("What is the door code?", english), ("门 door code 是多少？", chinese)):
         result = ask(question, **long_ago)
-        assert all(f"- {moment}: “door code" in result.answer_md for moment in moments)
+        assert all(f"- {moment}“door code" in result.answer_md for moment in moments)
         assert [claim for claim in result.claims if claim.state != "cited"] == []
 
 

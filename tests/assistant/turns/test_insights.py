@@ -6,7 +6,9 @@ import json
 import os
 import pkgutil
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from dataclasses import replace
+from gettext import NullTranslations
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -23,6 +25,7 @@ from assistant.turns.voices import NEUTRAL
 from store.chats import conversations, personas, records
 from store.chats.personas import BUILT_IN, PersonaText
 from store.chats.records import Anchor
+from store.core import translation
 from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.paths import DataDir
@@ -85,6 +88,24 @@ def system_of(stub: StubModel, n: int) -> str:
 
 def last_of(stub: StubModel, n: int) -> str:
     return str(stub.requests[n]["messages"][-1]["content"])
+
+
+def test_an_insight_is_written_in_the_language_of_who_asks_for_it(
+    deps: TurnServices, afternoon: Afternoon
+) -> None:
+    anchor = frame_anchor(afternoon)
+
+    def asked(language: str) -> tuple[str, Insight]:
+        translation.speak(language, NullTranslations())
+        return anchor_facts.label(anchor, ZoneInfo(SHANGHAI)), tell(deps, anchor, model="extractive")
+
+    for language, label, opening in (
+        ("zh_Hans", "我当时在做什么？2026年11月20日 14:05", "以下内容直接引自你的屏幕"),
+        ("en", LABEL, "Quoted from your screen"),
+    ):
+        said, insight = copy_context().run(asked, language)
+        assert said == label and anchor_facts.is_label(said)
+        assert insight.summary.startswith(opening)
 
 
 # -- what is sent ---------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def test_a_day_shows_each_line_on_its_frame(browser: Actor, frame_id: int, datab
         database, start_ms=NOON_MS, place="", title="Wiki and 11 more – Code", active_ms=6_000_000
     )
     chinese = page(browser, f"{FRIDAY}?tz=UTC", **{"Accept-Language": "zh"})
-    assert "Wiki，另有 11 个" in chinese and "more" not in chinese[chinese.index('class="episodes"') :]
+    assert "Wiki，另有11个" in chinese and "more" not in chinese[chinese.index('class="episodes"') :]
     # The line is marked on the frame that the link leads to.
     assert "<mark>" in page(browser, f"/frames/{frame_id}?q=%22retention+is+14+days%22")
 
@@ -165,14 +165,17 @@ def test_a_window_that_is_painted_over_has_a_name_of_its_own(
             database, facts=[(LINE, frame.id)], title=f"“{LINE}” – {app}", frame_ids=[frame.id],
             start_ms=frame.captured_ms, app_name=app,
         )  # fmt: skip
-    for language, names in (("en", ("Private window", "Hidden window")), ("zh", ("隐私窗口", "隐藏的窗口"))):
+    for language, names in (
+        ("en", ("Possibly private window", "Hidden window")),
+        ("zh", ("可能是隐私窗口", "被遮盖的窗口")),
+    ):
         for address in (f"{FRIDAY}?tz=UTC", "/timeline?day=2026-11-20&tz=UTC", "/search?q=&tz=UTC"):
             html = words(browser.get(address, headers={"Accept-Language": language}).text)
             assert all(name in html for name in names), (language, address)
             assert "Unknown app" not in html and "未知应用" not in html
     address = "/search?q=&app=Private+window&tz=UTC"
     chosen = words(browser.get(address, headers={"Accept-Language": "zh"}).text)
-    assert "应用：隐私窗口" in chosen and "Private window" not in chosen
+    assert "应用：可能是隐私窗口" in chosen and "Private window" not in chosen
 
 
 def test_pictures_hours_apart_are_moments_without_gaps_and_say_their_line_once(

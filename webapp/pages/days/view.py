@@ -215,8 +215,9 @@ def _row(
     if "title" not in lead.edited and (more := _MORE.fullmatch(title)):
         title = _("%(title)s and %(number)s more", title=more[1], number=more[2])
     if not app or app in NO_APPS:  # the rules say so in English
-        said = ("Unknown app", *NO_APPS, observations.IMPORTED)
-        title, where = (translated(each) if each in said else each for each in (title, where))
+        said = {name: formatting.app_name(name) for name in NO_APPS}
+        said |= {name: translated(name) for name in ("Unknown app", observations.IMPORTED)}
+        title, where = said.get(title, title), said.get(where, where)
     stand = (fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)
     told = (replace(fact, text=fact.text.lstrip(_BULLETS)) for fact in stand)
     quotes = tuple(sorted(told, key=lambda fact: not _is_of(title, fact.text)))

@@ -273,7 +273,7 @@ def models_page(status: int = 200, /, **changes: object) -> Response:
         "report": report,
         "action": _action(report) if report else "",
         "step_names": _step_names(),
-        "ports": ", ".join(f"{name} ({port})" for port, name in PORTS.items()),
+        "ports": _(", ").join(f"{name} ({port})" for port, name in PORTS.items()),
         **changes,
     }
     return templating.render_page("models/models.html", status, **context)

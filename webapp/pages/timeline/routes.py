@@ -75,7 +75,7 @@ def _stage_query(who: Viewer) -> StageQuery:
     args = request.args
     zoom = args.get("z", "day")
     if zoom not in band.ZOOMS:
-        raise unreadable_address("z", _("must be one of %(names)s", names=", ".join(band.ZOOMS)))
+        raise unreadable_address("z", _("must be one of %(names)s", names=_(", ").join(band.ZOOMS)))
     try:
         selection = selection_of(args, who)
     except ValueError as error:
