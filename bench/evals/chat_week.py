@@ -124,7 +124,9 @@ def _judge(context: ContextServices, subject: Mapping[str, Any], subjects: Any) 
         prepared = prepare(context, ContextRequest(subject["question"], chat_id, session_id, VERSION))
         taken.append((time.process_time() - began_s) * 1_000)
         told = prepared.system_augmentation
-    form = _form(told.replace(UNSOURCED, ""))  # whose words are of no subject
+    # Headings ("[Long-term history]") and the words before what has no source are of no subject.
+    lines = [line for line in told.replace(UNSOURCED, "").split("\n") if not line.startswith("[")]
+    form = _form("\n".join(lines))
     foreign = [word for other in subjects if other is not subject for word in other["other_words"]]
     leaks = tuple(word for word in foreign if _form(word) in form)
     return Judged(subject["id"], told, _form(subject["settled"]) in form, leaks, tuple(taken))
