@@ -27,7 +27,7 @@ from store.memory.context_packs import StoredPack
 
 SectionName = Literal["recent", "history", "topic"]
 # Each section has the room of some lines, and together hardly more than a pack may have.
-_CAPS: Mapping[SectionName, int] = {"recent": 1_300, "history": 900, "topic": 700}
+_CAPS: Mapping[SectionName, int] = {"recent": 1_300, "history": 1_300, "topic": 700}
 TRUNCATED = "[truncated]"
 # Two weeks: what was yesterday comes before what was like it a month ago.
 _HALF_LIFE_DAYS = 14.0

@@ -33,19 +33,26 @@ Likeness = npt.NDArray[np.float64]
 Terms = Mapping[str, int]
 """How often each term stands in a text."""
 
-FLOOR = 0.39
-"""Cosine and share of the question's words together: of a week of 60 foreign chats the best on a subject had
-at least 0.40 for its question, and the best for questions on none of them 0.29 at most."""
+FLOOR = 0.36
+"""Cosine and words of a question together: the best chat of a week had as much for 55 of 60 questions on it,
+and for one in five about another person's week."""
+_WORDS = 0.3
+"""How much the share of the question's words counts beside the cosine, which knows which of them matter: as
+much as it, 52 of 60 questions had a chat of their subject first, and with this 55."""
 _LINK_WORDS, _LINK_MEANING = 3.0, 4.0
-"""How much the words that two chats share count, and their cosine above that of strangers. By words
-alone 30 of 48 subjects were told of, with the meaning 38, and no more of others."""
-_STRANGERS = 0.2
-"""The cosine of two chats that have nothing to do with each other."""
+"""How much the words that two chats share count, and their cosine above that of strangers."""
+_STRANGERS = 8
+"""So many chats on nothing count with those there are: what a few have in common is what they are about."""
 _STEPS = 3
 """How many chats on it is at most from one that bears on a question to one that goes on from it."""
-_SHARE_OF_BEST = 0.45
-"""Told are chats that come to this part of what the best one does. Of four weeks of 60 chats on 12 subjects
-a smaller part told of other subjects, and a larger one left out more of its own."""
+_LATER, _STATED = 0.5, 0.5
+"""How much more the last of some chats counts than the first, since it says what holds now, and one in which
+the person stated something than one in which they only asked."""
+_STATED_CHARS = 100
+"""A sentence of some length, or two."""
+_SHARE_OF_BEST = 0.6
+"""Told are chats that come to this part of what the best one does. Of nine weeks of 60 chats on 12 subjects a
+smaller part told of other subjects, and a larger one left out more of its own."""
 _POOL = 64
 """Chats nearest to a question, by meaning and by words each, of which those that bear on it are chosen."""
 _STEM = 5
@@ -105,7 +112,8 @@ def related(
     if not candidates.ids:
         return {}
     about, cosines = without_settling(question), candidates.cosines(vector)
-    total = cosines + _shares(database, forms_of(about), candidates.ids)
+    words = _shares(database, forms_of(about), candidates.ids)
+    total = cosines + (_WORDS if cosines.any() else 1.0) * words
     pool = np.argsort(-total, kind="stable")[:_POOL]
     if total[pool[0]] < FLOOR:
         return {}
@@ -116,6 +124,8 @@ def related(
     score = bearing = np.clip(total[pool], 0.0, None)
     for _ in range(_STEPS):  # how near each is to all, those counting most that bear most on the question
         score = bearing + likeness @ score**3 / (score**3).sum()
+    score *= 1 + _STATED * np.minimum(1.0, candidates.stated[pool] / _STATED_CHARS)
+    score *= 1 + _LATER * np.argsort(np.argsort(-pool)) / len(pool)  # candidates begin with the newest
     order = np.argsort(-score, kind="stable")
     told = [at for at in order if score[at] >= _SHARE_OF_BEST * score.max()]
     return {
@@ -124,7 +134,7 @@ def related(
             N_("meaning %(meaning)s + words %(words)s")
             % {
                 "meaning": f"{cosines[pool[at]]:.2f}",
-                "words": f"{total[pool[at]] - cosines[pool[at]]:.2f}",
+                "words": f"{words[pool[at]]:.2f}",
             },
         )
         for at in told
@@ -163,13 +173,17 @@ def _links(database: Database, ids: Sequence[int]) -> Likeness:
 
 
 def _nearness(candidates: Candidates, places: npt.NDArray[np.intp]) -> Likeness:
-    """How much nearer in meaning each two of some chats are than strangers; 0 without a model."""
+    """How much nearer in meaning each two of some chats are than strangers: the cosine once what all chats
+    have in common is taken off; 0 without a model.
+    """
     if candidates.vectors is None:
         return np.zeros((len(places), len(places)))
-    table = candidates.vectors[places].astype(np.float64)
+    common = candidates.vectors.sum(axis=0, dtype=np.float64) / (len(candidates.ids) + _STRANGERS)
+    own = candidates.vectors[places]
+    table: Likeness = np.where(own.any(axis=1, keepdims=True), own - common, 0.0)
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
     table /= np.where(lengths > 0, lengths, 1.0)
-    return np.clip(table @ table.T - _STRANGERS, 0.0, None)
+    return np.clip(table @ table.T, 0.0, None)
 
 
 def _rarity(chats: int, of: int) -> float:

@@ -9,6 +9,7 @@ its own.
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import time
 import unicodedata
@@ -22,6 +23,7 @@ from assistant.context.background import VERSION, ContextRequest, prepare
 from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
+from assistant.core.texts import HAN
 from assistant.evidence import marks
 from bench.report import Report, is_closed, percentile
 from store.chats import conversations
@@ -124,10 +126,17 @@ def _judge(context: ContextServices, subject: Mapping[str, Any], subjects: Any) 
         prepared = prepare(context, ContextRequest(subject["question"], chat_id, session_id, VERSION))
         taken.append((time.process_time() - began_s) * 1_000)
         told = prepared.system_augmentation
-    form = _form(told.replace(UNSOURCED, ""))  # whose words are of no subject
+    # Headings ("[Long-term history]") and the words before what has no source are of no subject.
+    lines = [line for line in told.replace(UNSOURCED, "").split("\n") if not line.startswith("[")]
+    form = _form("\n".join(lines))
     foreign = [word for other in subjects if other is not subject for word in other["other_words"]]
-    leaks = tuple(word for word in foreign if _form(word) in form)
+    leaks = tuple(word for word in foreign if _stands(_form(word), form))
     return Judged(subject["id"], told, _form(subject["settled"]) in form, leaks, tuple(taken))
+
+
+def _stands(word: str, text: str) -> bool:
+    """Whether a text has a word, and not only as a part of another ("count" in "counter"); signs anywhere."""
+    return word in text and (bool(HAN.search(word)) or bool(re.search(rf"\b{re.escape(word)}\b", text)))
 
 
 def _form(text: str) -> str:

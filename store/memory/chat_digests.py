@@ -212,12 +212,14 @@ MAX_LOADED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Sessions a pack may draw on, newest first: ids and vectors of one model.
+    """Sessions a pack may draw on, newest first: ids, and vectors of one model. `stated` is how many
+    characters the person's own statements in each have.
 
     `vectors` is int8[len(ids), dimension], zeros where a session has none; None without a model.
     """
 
     ids: tuple[int, ...]
+    stated: npt.NDArray[np.int64]
     vectors: npt.NDArray[np.int8] | None
 
     def cosines(self, query: npt.NDArray[np.floating] | None) -> npt.NDArray[np.float64]:
@@ -232,14 +234,14 @@ class Candidates:
 def candidates(database: Database, model: str | None, without: int | None = None) -> Candidates:
     """Every session but `without` and those of its chat, the newest where they are too many."""
     found = database.rows(_CANDIDATES, {"model": model or "", "without": without, "limit": MAX_LOADED})
-    ids = tuple(number for number, _ in found)
-    size = max((len(vector) for _, vector in found if vector is not None), default=0)
+    ids, stated = tuple(row[0] for row in found), np.array([row[2] for row in found], np.int64)
+    size = max((len(vector) for _, vector, _ in found if vector is not None), default=0)
     if not model or not size:
-        return Candidates(ids, None)
+        return Candidates(ids, stated, None)
     none = bytes(size)
-    packed = b"".join(vector if vector and len(vector) == size else none for _, vector in found)
+    packed = b"".join(vector if vector and len(vector) == size else none for _, vector, _ in found)
     table = np.frombuffer(packed, np.int8).reshape(len(found), size)
-    return Candidates(ids, table)
+    return Candidates(ids, stated, table)
 
 
 def with_terms(database: Database, terms: Iterable[str]) -> dict[str, set[int]]:
@@ -317,7 +319,7 @@ def everything(database: Database) -> list[int]:
 
 
 _CANDIDATES = """
-select s.session_id, case when s.vector_model = :model then s.vector end
+select s.session_id, case when s.vector_model = :model then s.vector end, length(coalesce(s.completed, ''))
 from chat_summaries s
 where s.is_retracted = 0 and s.session_id not in (
     select other.id from chat_sessions this

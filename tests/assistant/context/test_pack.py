@@ -238,6 +238,19 @@ def test_a_chat_near_in_meaning_to_one_on_the_question_is_told_too(
     assert list(found) == [stored.ids[2], stored.ids[1]]
 
 
+def test_of_chats_as_near_what_was_said_last_and_what_was_stated_counts_for_more(
+    past: Past, context: ContextServices
+) -> None:
+    for _ in range(3):
+        past.window("The bay window rattles.", answers=["Look at the putty."])
+    stored = chat_digests.candidates(context.database, None)
+    for stated, first in ((0, 0, 0), 0), ((0, 0, 90), 2):
+        alike = replace(stored, stated=np.array(stated), vectors=np.array(3 * [[0, 127]], np.int8))
+        asked = "What had we settled about the bay window?"
+        found = relevance.related(context.database, alike, asked, np.array([0.0, 1.0]))
+        assert next(iter(found)) == stored.ids[first]
+
+
 @for_each(
     ("question", "said", "other"),
     [

@@ -452,6 +452,6 @@ def test_what_this_chat_came_to_before_is_read_by_the_model_itself(window: Windo
     window.ask(QUESTIONS[0])
     past.window("And the retention of text?", answers=["Never told twice."], chat_id=window.chat_id)
     window.deps = replace(window.deps, context=paced(_context(window), refresh_turns=1, refresh_cooldown_s=0))
-    window.ask("Is the retention final?")
+    window.ask("Is the retention 14 days?")
     assert LEARNED in window.told()
     assert "Never told twice." not in window.told()
