@@ -86,6 +86,13 @@ class _Block:
         )
         return reduce(np.add, differing)
 
+    def both(self, places: Places) -> tuple[Words, Words]:
+        """The higher and the lower bits there, ``uint64[words, n]`` each."""
+        if isinstance(places, slice):
+            return self.higher[:, places], self.lower[places].T
+        # `take` copies rows as they are: an index goes number by number, which takes three times as long.
+        return self.higher.take(places, axis=1), self.lower.take(places, axis=0).T
+
     def kept(self, keep: npt.NDArray[np.bool_]) -> _Block:
         """Only the rows that `keep` says, without room for more."""
         filled = slice(0, self.size)
@@ -170,8 +177,8 @@ class SignIndex:
             inside = _passing(inside, max(_PASSING_LEAST * count, compared // _PASSING))
         chosen = np.arange(sum(distances.size for *_, distances in inside))
         if chosen.size > count:
-            higher = np.concatenate([block.higher[:, places] for block, places, _ in inside], axis=1)
-            lower = np.concatenate([block.lower[places].T for block, places, _ in inside], axis=1)
+            of_blocks = zip(*(block.both(places) for block, places, _ in inside), strict=True)
+            higher, lower = (np.concatenate(words, axis=1) for words in of_blocks)
             chosen = np.sort(np.argpartition(-nearness(turned, higher, lower), count)[:count])
         # The rows of those alone: each lies in a line of memory of its own.
         found = _places_of(inside, chosen)
