@@ -41,7 +41,10 @@ def padded(ids: Ids) -> tuple[npt.NDArray[np.int64], Vectors]:
 def layer_norm(values: Vectors, gain: Vectors, bias: Vectors, epsilon: float) -> Vectors:
     centred = values - values.mean(axis=-1, keepdims=True)
     spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(epsilon))
-    return np.asarray(centred / spread * gain + bias)
+    centred /= spread  # in place: at these sizes a new array costs as much as the arithmetic
+    centred *= gain
+    centred += bias
+    return np.asarray(centred)
 
 
 def package_folder(package: str, folder: str, weights: str, title: str) -> Path:

@@ -18,12 +18,9 @@ import tempfile
 import unicodedata
 import weakref
 import zipfile
-from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
-from itertools import accumulate
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -47,8 +44,8 @@ _WIDTH = 256
 
 UNKNOWN, BEGIN, END = 0, 1, 2
 _UNKNOWN_PENALTY = 10.0
-_REMEMBERED = 8_192
 _SPACE = "\u2581"
+_CODE = "utf-32-le"  # four bytes a sign
 Hashes = npt.NDArray[np.int64]
 _NORMAL = 1  # a piece that stands for text; others are signs like <s>
 # What nmt_nfkc does besides NFKC: these signs go, those are spaces.
@@ -91,24 +88,31 @@ class MultilingualEncoder:
         """b texts of t tokens, padded: ``float32[b, 512]``."""
         tokens, present = padded(ids)
         mask = present[:, :, None]
-        part = tokens % _PARTS
-        hidden: Vectors = self._table.rows(tokens).astype(np.float32)
+        # What a token has without its neighbours is the same wherever it stands: words share their ends.
+        different, places = np.unique(tokens, return_inverse=True)
+        places = places.reshape(tokens.shape)
+        part = different % _PARTS
+        hidden: Vectors = self._table.rows(different).astype(np.float32)
         hidden = hidden * self._weights["scale"][part, None] + self._weights["lo"][part, None]
-        read = _product(hidden, self._weights["stacks_proj"]) + self._weights["stacks_proj_b"]
-        read = self._scaled(read, "stacks_ln") * mask
-        features = [hidden]
+        read = hidden @ self._weights["stacks_proj"] + self._weights["stacks_proj_b"]
+        read = self._scaled(read, "stacks_ln")
+        features = [hidden[places]]
         for number, (size, before) in enumerate(_STACKS):
-            own = read[..., number * _WIDTH : (number + 1) * _WIDTH]
-            features.append(self._stack(own, mask, size, before))
+            own = read[:, number * _WIDTH : (number + 1) * _WIDTH]
+            features.append(self._stack(own, places, mask, size, before))
         return self._narrowed(np.concatenate(features, axis=-1), mask)
 
-    def _stack(self, values: Vectors, mask: Vectors, size: int, before: int) -> Vectors:
+    def _stack(
+        self, own: Vectors, places: npt.NDArray[np.intp], mask: Vectors, size: int, before: int
+    ) -> Vectors:
         """Two convolutions, each added to what it was given."""
         weights = self._weights
-        for layer in ("1", "2"):
-            inner = _convolved(values, weights[f"w{layer}_{size}"], size, before)
-            values = (np.maximum(inner + weights[f"b{layer}_{size}"], 0) + values) * mask
-        return values
+        first, second = (weights[f"w{layer}_{size}"].reshape(size, _WIDTH, -1) for layer in "12")
+        values = own[places] * mask
+        inner = _convolved([(own @ of_place)[places] * mask for of_place in first], before)
+        values = (np.maximum(inner + weights[f"b1_{size}"], 0) + values) * mask
+        inner = _convolved([_product(values, of_place) for of_place in second], before)
+        return np.asarray((np.maximum(inner + weights[f"b2_{size}"], 0) + values) * mask)
 
     def _narrowed(self, features: Vectors, mask: Vectors) -> Vectors:
         weights = self._weights
@@ -141,13 +145,12 @@ class _Table:
                     shutil.copyfileobj(source, self._file)
 
     def rows(self, tokens: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-        """``uint8[..., numbers]`` for tokens of any shape."""
-        different, places = np.unique(tokens, return_inverse=True)
-        rows = np.empty((len(different), self._numbers), dtype=np.uint8)
-        for row, token in zip(rows, different.tolist(), strict=True):
+        """``uint8[n, numbers]`` of n tokens."""
+        rows = np.empty((len(tokens), self._numbers), dtype=np.uint8)
+        for row, token in zip(rows, tokens.tolist(), strict=True):
             self._file.seek((token % _PARTS * self._rows + token // _PARTS) * self._numbers)
             self._file.readinto(row.data)
-        return rows[places.reshape(tokens.shape)]
+        return rows
 
     def close(self) -> None:
         self._file.close()
@@ -182,13 +185,13 @@ def multilingual_folder() -> Path:
     return package_folder(PACKAGE, _FOLDER, "weights.npz", "the multilingual model")
 
 
-def _convolved(values: Vectors, weights: Vectors, size: int, before: int) -> Vectors:
-    """Of each token the sum over its neighbours, each by the weights of its place."""
-    texts, tokens, numbers = values.shape
-    found = np.zeros((texts, tokens, weights.shape[1]), np.float32)
-    for place, of_place in enumerate(weights.reshape(size, numbers, -1), -before):
+def _convolved(of_places: Sequence[Vectors], before: int) -> Vectors:
+    """Of each token the sum over its neighbours, each as weighed for its place."""
+    found = np.zeros_like(of_places[0])
+    tokens = found.shape[1]
+    for place, weighed in enumerate(of_places, -before):
         here = slice(max(0, -place), max(0, min(tokens, tokens - place)))
-        found[:, here] += _product(values[:, here.start + place : here.stop + place], of_place)
+        found[:, here] += weighed[:, here.start + place : here.stop + place]
     return found
 
 
@@ -207,24 +210,18 @@ def _product(values: Vectors, weights: Vectors) -> Vectors:
 class SentencePiece:
     """Token ids of texts. `model` is the file's content; a piece's id is its place in it.
 
-    The pieces are held sorted, as one string: a dictionary of them would take five times the memory.
+    Of the pieces the hashes are held: a dictionary of them would take five times the memory. That two of
+    them, or a piece and what is no piece, have the same 64 bits does not happen.
     """
 
     def __init__(self, model: bytes) -> None:
-        pieces: list[str] = []
-        numbers, scores = array("I"), array("f")
-        for number, piece, score in _pieces(model):
-            pieces.append(piece)
-            numbers.append(number)
-            scores.append(score)
-        order = array("I", sorted(range(len(pieces)), key=pieces.__getitem__))
-        self._ids = array("I", (numbers[at] for at in order))
-        self._scores = array("f", (scores[at] for at in order))
-        self._starts = array("I", accumulate((len(pieces[at]) for at in order), initial=0))
-        self._sorted = "".join(pieces[at] for at in order)
-        self._places = range(len(pieces))
+        numbers, pieces, scores = zip(*_pieces(model), strict=True)
+        # Of bytes: as text two letters of Latin have the hash of a Chinese sign.
+        hashes = np.array([hash(piece.encode(_CODE)) for piece in pieces], np.int64)
+        order = np.argsort(hashes)
+        self._hashes = hashes[order]
+        self._ids, self._scores = np.array(numbers, np.int32)[order], np.array(scores, np.float32)[order]
         self._longest = max(map(len, pieces))
-        self._place = lru_cache(maxsize=_REMEMBERED)(self._found)  # words begin alike
         self._unknown_score = min(scores) - _UNKNOWN_PENALTY
 
     def ids(self, text: str, max_tokens: int) -> list[int]:
@@ -238,12 +235,11 @@ class SentencePiece:
         """The best pieces: at each place the best score up to there, and the piece that ends there."""
         best = [0.0] + [-float("inf")] * len(text)
         last = [(0, UNKNOWN)] * (len(text) + 1)  # (where the piece begins, its id)
-        for start in range(len(text)):
-            nodes = [(len(piece), number, score) for piece, number, score in self._at(text, start)]
-            if not nodes or nodes[0][0] > 1:
-                nodes.append((1, UNKNOWN, self._unknown_score))
-            for length, number, score in nodes:
-                end = start + length
+        of_starts = self._at_each(text)
+        for start, nodes in enumerate(of_starts):
+            if not nodes or nodes[0][0] > start + 1:
+                nodes.append((start + 1, UNKNOWN, self._unknown_score))
+            for end, number, score in nodes:
                 if best[start] + score > best[end]:
                     best[end] = best[start] + score
                     last[end] = (start, number)
@@ -253,25 +249,20 @@ class SentencePiece:
             ids.append(number)
         return ids[::-1]
 
-    def _at(self, text: str, start: int) -> Iterator[tuple[str, int, float]]:
-        """(piece, id, score) of the pieces that stand at `start`, the shortest first."""
-        for end in range(start + 1, min(start + self._longest, len(text)) + 1):
-            prefix = text[start:end]
-            place = self._place(prefix)
-            if place == len(self._places):
-                return
-            piece = self._piece(place)
-            if piece == prefix:
-                yield piece, self._ids[place], self._scores[place]
-            elif not piece.startswith(prefix):
-                return
-
-    def _found(self, prefix: str) -> int:
-        """The place of the first piece that is not before `prefix`."""
-        return bisect_left(self._places, prefix, key=self._piece)
-
-    def _piece(self, place: int) -> str:
-        return self._sorted[self._starts[place] : self._starts[place + 1]]
+    def _at_each(self, text: str) -> list[list[tuple[int, int, float]]]:
+        """(end, id, score) of the pieces that begin at each place, the shortest first."""
+        size, longest, content = len(text), self._longest, text.encode(_CODE)
+        spans = [
+            (start, end) for start in range(size) for end in range(start + 1, min(start + longest, size) + 1)
+        ]
+        hashes = np.array([hash(content[4 * start : 4 * end]) for start, end in spans], np.int64)
+        places = self._hashes.searchsorted(hashes)
+        found = np.flatnonzero(self._hashes.take(places, mode="clip") == hashes)
+        pieces: list[list[tuple[int, int, float]]] = [[] for _ in text]
+        for at, place in zip(found.tolist(), places[found].tolist(), strict=True):
+            start, end = spans[at]
+            pieces[start].append((end, int(self._ids[place]), float(self._scores[place])))
+        return pieces
 
 
 def normalised(text: str) -> str:

@@ -74,6 +74,33 @@ def words(text: str) -> list[str]:
     return [token.text for token in tokens(text)]
 
 
+def has_each(text: str, wanted: Sequence[str]) -> bool:
+    """Whether each of some tokens of a query stands in a text: sooner than all its tokens would tell."""
+    spelt = [(token, *spellings(token)) for token in wanted]
+    if not all(_may_have(text, forms) for forms in spelt):
+        return False
+    runs = _RUN.findall(text)
+    plain = {run.lower() for run in runs if run.isascii()}
+    others = [run for run in runs if not run.isascii()]
+    return all(not plain.isdisjoint(forms) or any(_has_one(run, forms) for run in others) for forms in spelt)
+
+
+def _has_one(run: str, forms: Sequence[str]) -> bool:
+    return _may_have(run, forms) and any(token.text in forms for token in _tokens_of_run(run, 0))
+
+
+def _may_have(text: str, forms: Sequence[str]) -> bool:
+    letters = _letters(text)
+    return any(_letters(form) in letters for form in forms)
+
+
+def _letters(text: str) -> str:
+    """What is left of a text and of its tokens alike: letters and figures, without what joins them."""
+    if text.isascii():
+        return text.lower()
+    return _NO_LETTERS.sub("", unicodedata.normalize("NFKD", text).lower().replace("ς", "σ"))
+
+
 def stands_in(line: str, text: str) -> bool:
     """Whether the words of a line stand in a text, one after the other."""
     return stand_in(words(line), words(text))
@@ -151,6 +178,7 @@ _ALPHABETS = [
 
 # A plain ASCII separator always ends a token, whatever follows it.
 _RUN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
+_NO_LETTERS = re.compile(r"[\W_]+")
 _CONTROLS = {code: " " for code in (*range(32), 127)}
 # What normalises to + or #. Texts without them, nearly all, need not be normalised to be refused.
 _SIGN = re.compile("[+#\u207a\u208a\ufb29\ufe5f\ufe62\uff03\uff0b]")

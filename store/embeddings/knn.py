@@ -220,14 +220,16 @@ def _judged(
     if not found:
         return []
     packed = np.frombuffer(b"".join(row[4] for row in found), np.int8)
-    units = packed.reshape(len(found), -1).astype(np.float32)
-    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    stored = packed.reshape(len(found), -1).astype(np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", stored, stored))
     numbers = np.array([row[0] for row in found])
     asked = np.asarray(query, np.float32)
-    cosines = units @ asked
+    cosines = stored @ asked / lengths
     chosen = np.flatnonzero(np.isin(numbers, ids) & (cosines >= least))
     chosen = chosen[np.argsort(-cosines[chosen])[:most]]
-    scores, stand_out = _scored(units[chosen], asked, units[np.isin(numbers, sample)], compared)
+    of_both = (chosen, np.flatnonzero(np.isin(numbers, sample)))
+    units, background = (stored[places] / lengths[places, None] for places in of_both)
+    scores, stand_out = _scored(units, asked, background, compared)
     judged = zip((found[at] for at in chosen), scores.round(4).tolist(), stand_out.tolist(), strict=True)
     return [Near(thing, score, start, end, is_out) for (_, thing, start, end, _), score, is_out in judged]
 

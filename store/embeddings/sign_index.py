@@ -37,7 +37,8 @@ megabyte, which the C library maps: among what a program needs for a moment they
 _PASSING = 64
 """One in so many passes by its first bits and is compared by both (`docs/scale.md`)."""
 _PASSING_LEAST = 16
-_SAMPLED = 16
+_SAMPLED = 100_000
+"""So many tell how far the first bits of those that pass may differ, within three of a hundred."""
 _LEARNT_FROM = 8_192
 _GROWN = 4
 """A coding learnt from fewer is learnt anew when there are so many times as many."""
@@ -81,10 +82,22 @@ class _Block:
 
     def distances(self, places: Places, bits: Words) -> npt.NDArray[np.uint8]:
         """How many of the higher bits differ from `bits`."""
-        differing = (
-            np.bitwise_count(word ^ bit) for word, bit in zip(self.higher[:, places], bits, strict=True)
-        )
-        return reduce(np.add, differing)
+        higher = self.higher_at(places)
+        return reduce(np.add, (np.bitwise_count(word ^ bit) for word, bit in zip(higher, bits, strict=True)))
+
+    def passing(self, places: Places, bits: Words, farthest: int) -> Ids:
+        """The places of which at most so many of the higher bits differ."""
+        at = np.flatnonzero(self.distances(places, bits) <= farthest)
+        return at if isinstance(places, slice) else places[at]
+
+    def higher_at(self, places: Places) -> Words:
+        """``uint64[words, n]``."""
+        # `take` copies rows as they are: an index goes number by number, which takes three times as long.
+        return self.higher[:, places] if isinstance(places, slice) else self.higher.take(places, axis=1)
+
+    def lower_at(self, places: Places) -> Words:
+        """The same of the lower bits."""
+        return (self.lower[places] if isinstance(places, slice) else self.lower.take(places, axis=0)).T
 
     def kept(self, keep: npt.NDArray[np.bool_]) -> _Block:
         """Only the rows that `keep` says, without room for more."""
@@ -163,15 +176,16 @@ class SignIndex:
         among = None if among is None else among >> self._left_off
         turned = np.asarray(query, np.float32) @ blocks[0].coding.turn
         [bits] = packed(turned[None, :] > 0)
-        asked_of = [(block, block.inside(low, high, among)) for block in blocks]
-        inside = [(block, places, block.distances(places, bits)) for block, places in asked_of]
-        compared = sum(distances.size for *_, distances in inside)
+        inside = [(block, block.inside(low, high, among)) for block in blocks]
+        compared = sum(_sizes(inside))
         if compared > _PASSING_LEAST * count:
-            inside = _passing(inside, max(_PASSING_LEAST * count, compared // _PASSING))
-        chosen = np.arange(sum(distances.size for *_, distances in inside))
+            share = max(_PASSING_LEAST * count / compared, 1 / _PASSING)
+            farthest = _farthest(inside, bits, share)
+            inside = [(block, block.passing(places, bits, farthest)) for block, places in inside]
+        chosen = np.arange(sum(_sizes(inside)))
         if chosen.size > count:
-            higher = np.concatenate([block.higher[:, places] for block, places, _ in inside], axis=1)
-            lower = np.concatenate([block.lower[places].T for block, places, _ in inside], axis=1)
+            higher = np.concatenate([block.higher_at(places) for block, places in inside], axis=1)
+            lower = np.concatenate([block.lower_at(places) for block, places in inside], axis=1)
             chosen = np.sort(np.argpartition(-nearness(turned, higher, lower), count)[:count])
         # The rows of those alone: each lies in a line of memory of its own.
         found = _places_of(inside, chosen)
@@ -179,10 +193,8 @@ class SignIndex:
 
     def sample(self, count: int) -> list[int]:
         """Row ids evenly over everything held, at most `count`."""
-        whole: list[_Near] = [
-            (block, slice(0, block.size), block.rows[: block.size]) for block in self._blocks
-        ]
-        size = sum(held.size for *_, held in whole)
+        whole: list[_Held] = [(block, slice(0, block.size)) for block in self._blocks]
+        size = sum(_sizes(whole))
         if not size:
             return []
         places = np.linspace(0, size - 1, min(count, size)).astype(np.int64)
@@ -314,25 +326,30 @@ def load_index(database: Database, index: SignIndex) -> None:
             database.close_thread()
 
 
-_Near = tuple[_Block, Places, npt.NDArray[Any]]
-"""Places of a block, and how many of their first signs differ."""
+_Held = tuple[_Block, Places]
 
 
-def _places_of(inside: list[_Near], chosen: Ids) -> Iterator[tuple[_Block, Ids]]:
+def _sizes(inside: list[_Held]) -> list[int]:
+    return [block.size if isinstance(places, slice) else places.size for block, places in inside]
+
+
+def _places_of(inside: list[_Held], chosen: Ids) -> Iterator[_Held]:
     """In each block the places that some of all have, which are counted through from the first block on."""
-    ends = np.cumsum([first.size for *_, first in inside])
+    sizes = _sizes(inside)
+    ends = np.cumsum(sizes)
     of_blocks = np.split(chosen, chosen.searchsorted(ends[:-1]))
-    for (block, places, first), end, own in zip(inside, ends, of_blocks, strict=True):
-        at = own - (end - first.size)
+    for (block, places), end, size, own in zip(inside, ends, sizes, of_blocks, strict=True):
+        at = own - (end - size)
         yield block, at if isinstance(places, slice) else places[at]
 
 
-def _passing(inside: list[_Near], count: int) -> list[_Near]:
-    """About `count` of these whose first bits differ least, and those equally far."""
-    sampled = np.concatenate([distances[::_SAMPLED] for *_, distances in inside])
-    farthest = np.searchsorted(np.cumsum(np.bincount(sampled)), count // _SAMPLED)
-    passing = [np.flatnonzero(distances <= farthest) for *_, distances in inside]
-    return [
-        (block, at if isinstance(places, slice) else places[at], distances[at])
-        for (block, places, distances), at in zip(inside, passing, strict=True)
-    ]
+def _farthest(inside: list[_Held], bits: Words, share: float) -> int:
+    """How many of the first bits differ in about this share of all that are inside."""
+    step = max(1, sum(_sizes(inside)) // _SAMPLED)
+    sampled = np.concatenate(
+        [
+            block.distances(slice(0, block.size, step) if isinstance(places, slice) else places[::step], bits)
+            for block, places in inside
+        ]
+    )
+    return int(np.searchsorted(np.cumsum(np.bincount(sampled)), share * sampled.size))

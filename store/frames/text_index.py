@@ -25,7 +25,8 @@ FRAMES_AT_ONCE = 500
 """Frames whose words one transaction of a rebuild puts in: about a tenth of a second."""
 
 _PAGES_AT_ONCE = 500
-_COLUMNS = "text, app_name, window_name, browser_url"
+COLUMNS = "text", "app_name", "window_name", "browser_url"
+_COLUMNS = ", ".join(COLUMNS)
 
 
 def add(connection: apsw.Connection, frame_id: int) -> None:
@@ -55,7 +56,7 @@ def _indexes(connection: apsw.Connection, frame_id: int) -> list[str]:
 
 
 def _erase(connection: apsw.Connection, table: str, source: str, number: int) -> None:
-    values = ", ".join(f"t.{name}" for name in _COLUMNS.split(", "))
+    values = ", ".join(f"t.{name}" for name in COLUMNS)
     connection.execute(
         f"insert into {table} ({table}, rowid, {_COLUMNS}) select 'delete', t.id, {values} {source}",
         (number,),

@@ -74,6 +74,20 @@ def reference(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(bare))
 
 
+@given(odd_texts, odd_texts)
+def test_a_text_has_the_tokens_that_its_index_has(text: str, other: str) -> None:
+    indexed = set(tokenizer.words(text))
+    for token in (*indexed, *tokenizer.words(other)):
+        is_there = not indexed.isdisjoint((token, *tokenizer.spellings(token)))
+        assert tokenizer.has_each(text, [token]) is is_there
+    assert tokenizer.has_each(text, list(indexed))
+
+
+def test_every_sign_has_the_tokens_that_it_is_indexed_as() -> None:
+    signs = map(chr, (*range(0xD800), *range(0xE000, 0x20000)))
+    assert [hex(ord(sign)) for sign in signs if not tokenizer.has_each(sign, tokenizer.words(sign))] == []
+
+
 @given(odd_texts)
 def test_clusters_joined_give_the_normalised_whole(text: str) -> None:
     assert normalise(text) == reference(text)
