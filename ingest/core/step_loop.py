@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import ClassVar
 
 from ingest.core.worker_stats import WorkerStats
@@ -18,8 +19,16 @@ _NICE = 10
 _HELD_BACK_S = 0.2
 
 
+def waited_s() -> float:
+    """How long this thread was kept from a processor by others, where the system tells; 0 where not."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except OSError:
+        return 0.0
+
+
 def come_last() -> None:
-    """Let what the person does, and the storing of captures, have the processor before this thread; where
+    """Let what the person does, and what somebody may wait for, have the processor before this thread; where
     threads have no priority of their own, before this process.
     """
     if hasattr(os, "setpriority"):
@@ -36,6 +45,8 @@ class StepLoop(threading.Thread, ABC):
     work: ClassVar[str]
     """What the log calls it."""
     idle_s: ClassVar[float]
+    comes_last: ClassVar[bool] = True
+    """Whether nobody waits for what it does."""
 
     def __init__(self, name: str, database: Database, stats: WorkerStats, stop: threading.Event) -> None:
         super().__init__(name=name, daemon=True)
@@ -44,7 +55,8 @@ class StepLoop(threading.Thread, ABC):
         self._stopping = stop
 
     def run(self) -> None:
-        come_last()
+        if self.comes_last:
+            come_last()
         while not self._stopping.is_set():
             if self._stats.is_storing_behind:  # what is stored can be read later
                 self._stopping.wait(_HELD_BACK_S)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from ingest.reading.urls import CHARACTERS, normalise, trimmed
@@ -203,10 +204,20 @@ def settle(database: Database, frame: FrameRow) -> None:
 
 
 def _seen(database: Database, frame: FrameRow) -> Seen:
-    reading = readings.current_reading(database, frame.id)
     facts = frame.id, frame.captured_ms, frame.ended_ms, frame.window_name, frame.browser_url
-    if reading is None:
-        return Seen(*facts, is_read=False)
+    reading_id = readings.current_id(database, frame.id)
+    page = None if reading_id is None else _page(database, reading_id, frame.capture_id)
+    return Seen(*facts, is_read=False) if page is None else Seen(*facts, *page)
+
+
+@lru_cache(maxsize=4 * _MANY)  # a frame stands beside each of those around it
+def _page(
+    database: Database, reading_id: int, capture_id: str
+) -> tuple[str | None, frozenset[str], frozenset[str], bool, str | None] | None:
+    """The fields of `Seen` from `in_field` on. What is deleted is never asked for by both again."""
+    reading, frame = readings.by_id(database, reading_id), frames.by_capture_id(database, capture_id)
+    if reading is None or frame is None:
+        return None
     with database.read() as connection:
         windows = visible_windows.windows_of(connection, frame.id)
     window = windows.front or Area(0, 0, frame.width_px, frame.height_px)
@@ -215,13 +226,8 @@ def _seen(database: Database, frame: FrameRow) -> Seen:
     in_field, faint = (
         address_in(lines, frame.window_name, field_end, least) for least in (_FIELD_CONFIDENCE, 0)
     )
-    return Seen(
-        *facts,
-        in_field,
-        _lines_below(lines, field_end),
-        _lines_below(lines, window.y + window.h / 2),
-        faint=None if in_field else faint,
-    )
+    below = _lines_below(lines, field_end), _lines_below(lines, window.y + window.h / 2)
+    return in_field, *below, True, None if in_field else faint
 
 
 def _lines_below(lines: Iterable[Line], y: float) -> frozenset[str]:

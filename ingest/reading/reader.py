@@ -25,10 +25,10 @@ from engines.ocr.icons import without_icons
 from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine, OcrWord, Versions
 from engines.registry import UnknownName
 from ingest.core.home import Home
-from ingest.core.step_loop import StepLoop
+from ingest.core.step_loop import StepLoop, waited_s
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import address_field, urls
-from ingest.reading.backlog import Backlog
+from ingest.reading.backlog import FRESH_MS, Backlog
 from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader
 from ingest.reading.page_text import Told, told_of
 from ingest.reading.secret_masking import open_mask
@@ -54,6 +54,10 @@ REST_S = 10.0
 """Nothing to read for so long: time to read the last frame whole, if much of it was kept."""
 STILL_S = 12.0
 """No other frame for so long: what moved stands still now. Of a film one is captured every ten seconds."""
+_GIVES_WAY = 8
+"""After an old frame it rests so many times as long as others kept it from a processor: of one that two want
+it takes a tenth. What is on the screen now may be waited for, and ends that rest.
+"""
 _PARKED_AT_ONCE = 500
 
 OpenEngine = Callable[[], OcrEngine]
@@ -64,6 +68,7 @@ class ReaderLoop(StepLoop):
 
     work = "reading"
     idle_s = 0.5
+    comes_last = False
 
     def __init__(
         self,
@@ -98,11 +103,14 @@ class ReaderLoop(StepLoop):
         frame = self._backlog.take()
         if frame is None:
             return self._read_at_rest(reader)
+        before_s = waited_s()
         try:
             self._read(reader, frame)
             self._last = frame, time.monotonic()
         finally:
             self._backlog.done(frame)
+        if frame.captured_ms < self._clock() - FRESH_MS:
+            self._backlog.wait(_GIVES_WAY * (waited_s() - before_s))
         return True
 
     def on_busy(self, sentence: str) -> None:

@@ -203,8 +203,14 @@ def of_frame(database: Database, frame_id: int) -> list[tuple[Reading, bool]]:
 
 def current_reading(database: Database, frame_id: int) -> Reading | None:
     """The reading that search uses, or None while the frame has not been read."""
-    reading_id = database.scalar("select id from readings where frame_id = ? and is_current = 1", (frame_id,))
+    reading_id = current_id(database, frame_id)
     return None if reading_id is None else by_id(database, reading_id)
+
+
+def current_id(database: Database, frame_id: int) -> int | None:
+    sql = "select id from readings where frame_id = ? and is_current = 1"
+    found: int | None = database.scalar(sql, (frame_id,))
+    return found
 
 
 def by_id(database: Database, reading_id: int) -> Reading | None:

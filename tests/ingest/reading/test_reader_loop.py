@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +13,11 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from engines.ocr.protocol import OcrEngine, OcrError, OcrUnavailable, open_ocr
+from engines.ocr.protocol import OcrEngine, OcrError, OcrLine, OcrUnavailable, open_ocr
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import reader
-from ingest.reading.backlog import Backlog
+from ingest.reading.backlog import FRESH_MS, Backlog
 from ingest.reading.reader import DEATHS, RETRY_AFTER_MS, CrashGuard, ReaderLoop
 from ingest.reading.secret_masking import Mask
 from ingest.worker.assembly import engine_of
@@ -136,6 +140,36 @@ def test_one_bad_frame_does_not_stop_the_next(home: Home) -> None:
     assert fresh(home, bad).reading_error == "ZeroDivisionError"
     assert fresh(home, good).status == "searchable"
     assert engine.is_closed  # opened afresh after the failure
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells how long a thread waited")
+def test_after_an_old_frame_a_processor_that_others_want_is_left_to_them(home: Home) -> None:
+    class Working(ScriptedEngine):
+        def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
+            end_s = time.thread_time() + 0.1
+            while time.thread_time() < end_s:
+                pass
+            return super().read(image)
+
+    def share_of(frame: FrameRow) -> float:
+        """Of a processor that another program wants, while this frame is read and until the next one is."""
+        before_s, cpu_s = time.monotonic(), time.thread_time()
+        assert desk.loop.step() and fresh(home, frame).status == "searchable"
+        return (time.thread_time() - cpu_s) / (time.monotonic() - before_s)
+
+    desk = Desk(home, opener(Working()))
+    assert not desk.loop.step()  # the engine is open
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})  # of this thread, and of what it starts
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        of_now = share_of(store_frame(home.database, home.data_dir, desk.now_ms))
+        of_old = share_of(store_frame(home.database, home.data_dir, desk.now_ms - FRESH_MS - 1))
+    finally:
+        other.kill()
+        other.wait()
+        os.sched_setaffinity(0, processors)
+    assert of_old < 0.5 * of_now, (of_old, of_now)
 
 
 def test_no_screen_text_reaches_the_log(home: Home, caplog: pytest.LogCaptureFixture) -> None:
