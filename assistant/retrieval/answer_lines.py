@@ -30,7 +30,7 @@ from itertools import chain, pairwise
 from types import MappingProxyType
 
 from assistant.core.query_embedder import QueryEmbedder
-from assistant.core.texts import HAN, normalize, terms_of
+from assistant.core.texts import HAN, asked_in, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form, asks_for_latest, words_beside_sources
 from assistant.language.small_words import bare, is_plain, language_of, languages_of
@@ -79,11 +79,12 @@ _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
 _SAYS = re.compile("[^\\W_]{2}|[\u3040-\u9fff]")  # a word or a figure; a cursor may be read as "(0"
 _SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
+_NUMBERS = ("number", "spelled")
 _KINDS = {
     Form.MOMENT: ("date", "clock", "weekday"),
-    Form.FIGURE: ("number",),
-    Form.DURATION: ("number",),
-    Form.VISITS: ("number",),
+    Form.FIGURE: _NUMBERS,
+    Form.DURATION: _NUMBERS,
+    Form.VISITS: _NUMBERS,
 }
 
 
@@ -473,8 +474,11 @@ def fits(form: Form, line: str, question: str) -> bool:
     kinds = _KINDS.get(form)
     if kinds is None:
         return True
-    said = {reading for value in values(question) for reading in value.readings}
-    return any(value.kind in kinds and not said.issuperset(value.readings) for value in values(line))
+    language = asked_in(question) if kinds is _NUMBERS else ""
+    asked = values(question, language=language)
+    told = values(line, language=language and (language_of(line) or language))
+    said = {reading for value in asked for reading in value.readings}
+    return any(value.kind in kinds and not said.issuperset(value.readings) for value in told)
 
 
 def names_somebody(line: str, question: str) -> bool:

@@ -53,6 +53,16 @@ def test_a_figure_of_the_question_answers_nothing() -> None:
     assert not fits(Form.FIGURE, "all about room 7", "How many chairs are in room 7?")
 
 
+def test_a_figure_may_be_spelled() -> None:
+    for line in ("Nineteen of the panes are cracked", "Der Ofen kühlt vierzehn Stunden ab"):
+        assert fits(Form.FIGURE, line, "How many?") and fits(Form.DURATION, line, "How many?")
+    assert fits(Form.FIGURE, "quedan diez plazas", "¿Cuántas plazas quedan en la cabaña?")
+    assert not fits(Form.FIGURE, "there are nineteen panes", "What are the nineteen panes?")
+    asked = "How many panes are cracked?"
+    shown = "of the panes nineteen are cracked"
+    assert best(asked, "3 new messages", shown, "Room 212, 05:15")[0] == shown
+
+
 def test_the_menus_of_a_window_are_no_answer() -> None:
     for menus in ("File Edit View Budget", "首页 课程 预算 登录"):
         lines = best("What is the budget 预算?", menus, "the budget 预算 is 400", title="Sheet")
