@@ -59,7 +59,7 @@ def show_about() -> Response:
     versions = {
         "Recollect": version("recollect"),
         _("Reads text"): worker.engine if worker and worker.engine else _("not running"),
-        _("Search by meaning"): (worker and worker.embedder) or own.settings.embedding.engine,
+        _("Search by meaning"): worker.embedder if worker and worker.embedder else _("not running"),
         "Python": platform.python_version(),
         "SQLite": apsw.sqlite_lib_version(),
         _("Zone data"): _("the system's") if TZPATH else version("tzdata"),
