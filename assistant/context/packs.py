@@ -31,8 +31,8 @@ _CAPS: Mapping[SectionName, int] = {"recent": 1_300, "history": 1_300, "topic": 
 TRUNCATED = "[truncated]"
 # Two weeks: what was yesterday comes before what was like it a month ago.
 _HALF_LIFE_DAYS = 14.0
-# More recent chats than this do not fit into their section.
-TOP_K = 8
+# What more chats say has no room beside what the best of them do.
+TOP_K = 5
 _OVER_CAP = N_("over the cap of its section")
 _DAY_MS = 86_400_000
 _SUBJECT_CHARS = 60

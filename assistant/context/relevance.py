@@ -160,13 +160,13 @@ def _links(database: Database, ids: Sequence[int]) -> Likeness:
     """The cosine of each two chats by the terms that more than one of them has."""
     rows = chat_digests.terms_of(database, ids)
     chats = Counter(term for _, term, _ in rows)
-    columns = {term: at for at, term in enumerate(term for term, number in chats.items() if number > 1)}
+    rare = {term: _rarity(number, len(ids)) for term, number in chats.items() if number > 1}
+    columns = {term: at for at, term in enumerate(rare)}
     places = {number: at for at, number in enumerate(ids)}
     table = np.zeros((len(ids), max(1, len(columns))))
     for number, term, count in rows:
         if term in columns:
-            value = (1 + math.log(count)) * _rarity(chats[term], len(ids))
-            table[places[number], columns[term]] = value
+            table[places[number], columns[term]] = (1 + math.log(count)) * rare[term]
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
     table /= np.where(lengths > 0, lengths, 1.0)
     return np.asarray(table @ table.T, np.float64)
@@ -228,7 +228,7 @@ def ranked(sentences: Sequence[Said], question: str, score: Mapping[int, float])
     asked = terms(question).keys()
 
     def worth(said: Said) -> float:
-        answers = len(terms(said.text).keys() & asked) / max(1, len(asked))
+        answers = len(weight(said.text)[1] & asked) / max(1, len(asked))
         return (0.5 + answers + 0.5 * said.is_person) * score[said.session_id]
 
     return sorted(sentences, key=lambda said: (said.text.startswith(MODEL_SAYS), -worth(said), -said.place))
