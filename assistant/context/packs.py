@@ -31,8 +31,8 @@ _CAPS: Mapping[SectionName, int] = {"recent": 1_300, "history": 1_300, "topic": 
 TRUNCATED = "[truncated]"
 # Two weeks: what was yesterday comes before what was like it a month ago.
 _HALF_LIFE_DAYS = 14.0
-# More recent chats than this do not fit into their section.
-TOP_K = 8
+# What more chats say has no room beside what the best of them do.
+TOP_K = 5
 _OVER_CAP = N_("over the cap of its section")
 _DAY_MS = 86_400_000
 _SUBJECT_CHARS = 60
@@ -126,7 +126,7 @@ def fill(chats: Sequence[Chat], ranked: Sequence[Said], topic: str, max_chars: i
     """The sentences that the sections and the whole have room for, the best first; of each chat one line, the
     newest first. The marker of what is left out counts towards the caps.
     """
-    newest = sorted(chats, key=lambda chat: -chat.summary.ended_ms)
+    topic, newest = safe_line(topic), sorted(chats, key=lambda chat: -chat.summary.ended_ms)
     by_id = {chat.summary.session_id: chat for chat in newest}
     chosen: dict[_Place, list[Said]] = {}
     lines: dict[_Place, str] = {}
@@ -161,7 +161,7 @@ def fill(chats: Sequence[Chat], ranked: Sequence[Said], topic: str, max_chars: i
 
 def _sections(lines: Mapping[_Place, str], chats: Iterable[int], topic: str) -> dict[SectionName, str]:
     """The text of each section that has a line of these chats, in their order."""
-    titles = "Recent context", "Long-term history", f"Topic: {safe_line(topic)}"
+    titles = "Recent context", "Long-term history", f"Topic: {topic}"
     own = {name: [lines[name, number] for number in chats if (name, number) in lines] for name in _CAPS}
     return {
         name: "\n- ".join([f"[{title}]", *own[name]])

@@ -45,11 +45,9 @@ _STRANGERS = 8
 """So many chats on nothing count with those there are: what a few have in common is what they are about."""
 _STEPS = 3
 """How many chats on it is at most from one that bears on a question to one that goes on from it."""
-_LATER, _STATED = 0.5, 0.5
+_LATER, _STATED, _STATED_CHARS = 0.5, 0.5, 100
 """How much more the last of some chats counts than the first, since it says what holds now, and one in which
-the person stated something than one in which they only asked."""
-_STATED_CHARS = 100
-"""A sentence of some length, or two."""
+the person stated so much than one in which they only asked."""
 _SHARE_OF_BEST = 0.6
 """Told are chats that come to this part of what the best one does. Of nine weeks of 60 chats on 12 subjects a
 smaller part told of other subjects, and a larger one left out more of its own."""
@@ -128,17 +126,9 @@ def related(
     score *= 1 + _LATER * np.argsort(np.argsort(-pool)) / len(pool)  # candidates begin with the newest
     order = np.argsort(-score, kind="stable")
     told = [at for at in order if score[at] >= _SHARE_OF_BEST * score.max()]
-    return {
-        ids[at]: (
-            round(float(score[at]), 4),
-            N_("meaning %(meaning)s + words %(words)s")
-            % {
-                "meaning": f"{cosines[pool[at]]:.2f}",
-                "words": f"{words[pool[at]]:.2f}",
-            },
-        )
-        for at in told
-    }
+    why = N_("meaning %(meaning)s + words %(words)s")
+    parts = {at: {"meaning": f"{cosines[pool[at]]:.2f}", "words": f"{words[pool[at]]:.2f}"} for at in told}
+    return {ids[at]: (round(float(score[at]), 4), why % parts[at]) for at in told}
 
 
 def _shares(database: Database, asked: Mapping[str, set[str]], ids: Sequence[int]) -> npt.NDArray[np.float64]:
@@ -160,16 +150,14 @@ def _links(database: Database, ids: Sequence[int]) -> Likeness:
     """The cosine of each two chats by the terms that more than one of them has."""
     rows = chat_digests.terms_of(database, ids)
     chats = Counter(term for _, term, _ in rows)
-    columns = {term: at for at, term in enumerate(term for term, number in chats.items() if number > 1)}
+    rare = {term: _rarity(number, len(ids)) for term, number in chats.items() if number > 1}
+    columns = {term: at for at, term in enumerate(rare)}
     places = {number: at for at, number in enumerate(ids)}
     table = np.zeros((len(ids), max(1, len(columns))))
     for number, term, count in rows:
         if term in columns:
-            value = (1 + math.log(count)) * _rarity(chats[term], len(ids))
-            table[places[number], columns[term]] = value
-    lengths = np.linalg.norm(table, axis=1, keepdims=True)
-    table /= np.where(lengths > 0, lengths, 1.0)
-    return np.asarray(table @ table.T, np.float64)
+            table[places[number], columns[term]] = (1 + math.log(count)) * rare[term]
+    return _cosines(table)
 
 
 def _nearness(candidates: Candidates, places: npt.NDArray[np.intp]) -> Likeness:
@@ -180,10 +168,13 @@ def _nearness(candidates: Candidates, places: npt.NDArray[np.intp]) -> Likeness:
         return np.zeros((len(places), len(places)))
     common = candidates.vectors.sum(axis=0, dtype=np.float64) / (len(candidates.ids) + _STRANGERS)
     own = candidates.vectors[places]
-    table: Likeness = np.where(own.any(axis=1, keepdims=True), own - common, 0.0)
+    return np.clip(_cosines(np.where(own.any(axis=1, keepdims=True), own - common, 0.0)), 0.0, None)
+
+
+def _cosines(table: npt.NDArray[np.float64]) -> Likeness:
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
-    table /= np.where(lengths > 0, lengths, 1.0)
-    return np.clip(table @ table.T, 0.0, None)
+    table = table / np.where(lengths > 0, lengths, 1.0)
+    return np.asarray(table @ table.T, np.float64)
 
 
 def _rarity(chats: int, of: int) -> float:
@@ -228,7 +219,7 @@ def ranked(sentences: Sequence[Said], question: str, score: Mapping[int, float])
     asked = terms(question).keys()
 
     def worth(said: Said) -> float:
-        answers = len(terms(said.text).keys() & asked) / max(1, len(asked))
+        answers = len(weight(said.text)[1] & asked) / max(1, len(asked))
         return (0.5 + answers + 0.5 * said.is_person) * score[said.session_id]
 
     return sorted(sentences, key=lambda said: (said.text.startswith(MODEL_SAYS), -worth(said), -said.place))

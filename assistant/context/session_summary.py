@@ -15,6 +15,7 @@ Each line of a field is one sentence. A field has the lines that say most.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import apsw
@@ -129,6 +130,7 @@ def _sentences(text: str) -> list[str]:
     return [text[each.start : each.end] for each in split_statements(text)]
 
 
+@lru_cache(maxsize=1_024)
 def one_line(text: str, most: int) -> str:
     """A text without its secrets, on one line of at most `most` characters, cut at a word."""
     line = " ".join(redacted(text).split())

@@ -257,7 +257,7 @@ def test_the_answering_model_times_out_while_there_is_a_pack(
     entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True, context_tokens=32_768)
     models = ChatModels(ChatSettings(models=(entry,), timeout_s=0.5), {}, waits_s=())
     window = Window(replace(deps, context=context, models=models), stub)
-    result = window.ask("Is the retention final?")
+    result = window.ask("Is the retention 14 days?")
     never.set()
     models.close()
     assert result.error is not None and (result.status, result.error.code) == ("failed", "model_timeout")
@@ -265,7 +265,7 @@ def test_the_answering_model_times_out_while_there_is_a_pack(
     assert stored is not None and LEARNED in stored.text
     assert session_closing.close(context, window.session_id, "window")
     found = chat_summaries.get(context.database, [window.session_id])[window.session_id]
-    assert found.next_steps == "Not answered: Is the retention final?"
+    assert found.next_steps == "Not answered: Is the retention 14 days?"
 
 
 # -- over HTTP ----------------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ def test_without_the_table_of_windows_there_is_an_answer_and_its_page(
 def ask_in_window(program: Actor) -> TestResponse:
     session = program.post("/api/v1/chat/new").get_json()["session_id"]
     body = {
-        "message": "Is the retention final?", "timezone": "UTC", "mode": "agent",
+        "message": "Is the retention 14 days?", "timezone": "UTC", "mode": "agent",
         "session_id": session, "context_version": "v2",
     }  # fmt: skip
     answer = program.post("/api/v1/ai/chat/stream", json=body)

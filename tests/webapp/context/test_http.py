@@ -337,7 +337,8 @@ def test_what_was_left_out_and_why_is_in_the_drawer(
 ) -> None:
     past = Past(own.context, now)
     for number in range(12):
-        past.window(f"retention final {number} " + "and so on " * 12, answers=["x" * 150], days_ago=1)
+        asked = f"retention final {number} " + "and so on " * 12
+        past.window(asked, "And then?", answers=["x" * 200, "y" * 200], days_ago=1)
     chat_id = ask_page(app, browser, "Is the retention final?")
     shown = browser.get(f"/chat/{chat_id}/turns/1/context").text
     assert "<h3>Left out</h3>" in shown and "over the cap of its section" in shown
