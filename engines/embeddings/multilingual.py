@@ -18,6 +18,7 @@ import tempfile
 import unicodedata
 import weakref
 import zipfile
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
@@ -215,13 +216,16 @@ class SentencePiece:
     """
 
     def __init__(self, model: bytes) -> None:
-        numbers, pieces, scores = zip(*_pieces(model), strict=True)
-        # Of bytes: as text two letters of Latin have the hash of a Chinese sign.
-        hashes = np.array([hash(piece.encode(_CODE)) for piece in pieces], np.int64)
+        hashes, numbers, scores = array("q"), array("I"), array("f")
+        self._longest = 0
+        for number, piece, score in _pieces(model):
+            # Of bytes: as text two letters of Latin have the hash of a Chinese sign.
+            hashes.append(hash(piece.encode(_CODE)))
+            numbers.append(number)
+            scores.append(score)
+            self._longest = max(self._longest, len(piece))
         order = np.argsort(hashes)
-        self._hashes = hashes[order]
-        self._ids, self._scores = np.array(numbers, np.int32)[order], np.array(scores, np.float32)[order]
-        self._longest = max(map(len, pieces))
+        self._hashes, self._ids, self._scores = (np.array(each)[order] for each in (hashes, numbers, scores))
         self._unknown_score = min(scores) - _UNKNOWN_PENALTY
 
     def ids(self, text: str, max_tokens: int) -> list[int]:

@@ -1,6 +1,6 @@
 """Two bits for each of 128 numbers of all vectors in memory (`store.embeddings.coding`) choose candidates.
 
-All are compared by their first bits, one in sixty-four by both. Ten million vectors take 400 MB, whatever
+All are compared by their first bits, one in sixty-four by both. Ten million vectors take 380 MB, whatever
 their dimension, and load in a minute.
 """
 
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,11 +21,12 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from store.core.allocator import trim_freed_memory
 from store.core.database import Database, column, rows, scalar
 from store.embeddings.coding import NUMBERS, Coding, Words, learn, nearness, packed
 from store.embeddings.vectors import Kind, Model
 
-MAX_BYTES = 400_000_000
+MAX_BYTES = 380_000_000
 """Bits and ids of one kind: ten million vectors."""
 _GROUPED = {"frame": 20}
 """So many bits are left off the ids of things: frames of one second are told apart where vectors are read."""
@@ -32,8 +35,9 @@ AT_ONCE_ROWS = 100_000
 
 _READ_ROWS = 2_000
 _BLOCK_ROWS = 66_000
-"""A block's words fit the cache, and what is read at once fills it to the brim. They take just over a
-megabyte, which the C library maps: among what a program needs for a moment they would keep its pages."""
+"""A block's words fit the cache. They take just over a megabyte, which the C library maps: among what a
+program needs for a moment they would keep its pages."""
+_BLOCK_IDS = 1 << 16
 _PASSING = 64
 """One in so many passes by its first bits and is compared by both (`docs/scale.md`)."""
 _PASSING_LEAST = 16
@@ -58,10 +62,16 @@ class _Block:
     lowest: int
     highest: int
     """No thing is outside ``[lowest, highest]``."""
-    rows: npt.NDArray[np.uint32]
+    first: int
+    rows: npt.NDArray[np.uint16]  # ids of rows, beyond that of the first
     things: npt.NDArray[np.uint32]  # as `_GROUPED`
     higher: Words  # [words, capacity]: all of a word are compared
     lower: Words  # [capacity, words]: few rows are
+
+    def room(self, found: list[tuple[Any, ...]]) -> int:
+        """How many of these rows, in the order of ids, go into it."""
+        within = bisect_left(found, self.first + _BLOCK_IDS, key=itemgetter(0))
+        return min(within, len(self.rows) - self.size)
 
     def inside(self, low: int, high: int, among: Ids | None) -> Places:
         """The places of things in ``[low, high)`` and, where it is given, in the sorted `among`."""
@@ -99,6 +109,10 @@ class _Block:
         """The same of the lower bits."""
         return (self.lower[places] if isinstance(places, slice) else self.lower.take(places, axis=0)).T
 
+    def rows_at(self, places: Places) -> Ids:
+        """Their ids."""
+        return self.rows[places].astype(np.int64) + self.first
+
     def kept(self, keep: npt.NDArray[np.bool_]) -> _Block:
         """Only the rows that `keep` says, without room for more."""
         filled = slice(0, self.size)
@@ -107,6 +121,7 @@ class _Block:
             int(keep.sum()),
             self.lowest,
             self.highest,
+            self.first,
             self.rows[filled][keep],
             self.things[filled][keep],
             np.ascontiguousarray(self.higher[:, filled][:, keep]),
@@ -127,7 +142,7 @@ class SignIndex:
         self.model = model
         self._words = -(-min(model.dimension, NUMBERS) // 64)
         self._left_off = _GROUPED.get(kind, 0)
-        self._max_rows = max(1, max_bytes // (4 + 4 + 16 * self._words))
+        self._max_rows = max(1, max_bytes // (2 + 4 + 16 * self._words))
         self._blocks: tuple[_Block, ...] = ()
         self._last_id = 0
         self._gone: set[int] = set()
@@ -189,7 +204,7 @@ class SignIndex:
             chosen = np.sort(np.argpartition(-nearness(turned, higher, lower), count)[:count])
         # The rows of those alone: each lies in a line of memory of its own.
         found = _places_of(inside, chosen)
-        return [row for block, places in found for row in block.rows[places].tolist()], compared
+        return [row for block, places in found for row in block.rows_at(places).tolist()], compared
 
     def sample(self, count: int) -> list[int]:
         """Row ids evenly over everything held, at most `count`."""
@@ -198,7 +213,7 @@ class SignIndex:
         if not size:
             return []
         places = np.linspace(0, size - 1, min(count, size)).astype(np.int64)
-        return [row for block, at in _places_of(whole, places) for row in block.rows[at].tolist()]
+        return [row for block, at in _places_of(whole, places) for row in block.rows_at(at).tolist()]
 
     def _floor(self, connection: apsw.Connection) -> int:
         sql = "select thing_id from vectors where kind = ? order by thing_id desc limit 1 offset ?"
@@ -217,11 +232,14 @@ class SignIndex:
             (last_id, self.kind, self.model.id, self.floor),
         )
         while found := list(islice(cursor, _READ_ROWS)):
-            if not blocks or blocks[-1].size + len(found) > len(blocks[-1].rows):
-                coding = blocks[0].coding if blocks else self._learnt(connection)
-                blocks = (*blocks, self._empty_block(coding))
-            blocks = (*blocks[:-1], _filled(blocks[-1], found, self._left_off))
             last_id = int(found[-1][0])
+            while found:
+                if not blocks or not (room := blocks[-1].room(found)):
+                    coding = blocks[0].coding if blocks else self._learnt(connection)
+                    blocks = (*blocks, self._empty_block(coding, found[0][0]))
+                    continue
+                blocks = (*blocks[:-1], _filled(blocks[-1], found[:room], self._left_off))
+                found = found[room:]
         return blocks, last_id
 
     def _learnt(self, connection: apsw.Connection) -> Coding:
@@ -234,13 +252,14 @@ class SignIndex:
         found = b"".join(column(connection, sql, of | more))
         return learn(np.frombuffer(found, np.int8).reshape(-1, self.model.dimension), number)
 
-    def _empty_block(self, coding: Coding) -> _Block:
+    def _empty_block(self, coding: Coding, first: int) -> _Block:
         return _Block(
             coding,
             0,
             EVERY_ID,
             -1,
-            np.empty(_BLOCK_ROWS, np.uint32),
+            first,
+            np.empty(_BLOCK_ROWS, np.uint16),
             np.empty(_BLOCK_ROWS, np.uint32),
             np.empty((self._words, _BLOCK_ROWS), np.uint64),
             np.empty((_BLOCK_ROWS, self._words), np.uint64),
@@ -250,7 +269,7 @@ class SignIndex:
         """Drop deleted rows, and the oldest things down to three quarters of the room."""
         gone, self._gone = np.fromiter(self._gone, np.int64), set()
         if gone.size:
-            self._keep(lambda block: ~np.isin(block.rows[: block.size], gone))
+            self._keep(lambda block: ~np.isin(block.rows_at(slice(0, block.size)), gone))
         if len(self) > self._max_rows:
             room = self._max_rows * 3 // 4
             things = np.concatenate([block.things[: block.size] for block in self._blocks])
@@ -278,7 +297,7 @@ select vector from vectors where model_id = :model and id in (
 def _filled(block: _Block, found: list[tuple[Any, ...]], left_off: int) -> _Block:
     """With these rows, for which it has room."""
     here = slice(block.size, block.size + len(found))
-    block.rows[here] = [row[0] for row in found]
+    block.rows[here] = [row[0] - block.first for row in found]
     block.things[here] = things = [row[1] >> left_off for row in found]
     made = np.frombuffer(b"".join(row[2] for row in found), np.int8).reshape(len(found), -1)
     higher, block.lower[here] = block.coding.bits(made)
@@ -321,6 +340,7 @@ def load_index(database: Database, index: SignIndex) -> None:
     try:
         with database.read() as connection:
             index.refresh(connection)
+        trim_freed_memory()  # of what was read and turned, between blocks that stay
     finally:
         if threading.current_thread() is not threading.main_thread():
             database.close_thread()

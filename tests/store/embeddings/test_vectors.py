@@ -147,8 +147,8 @@ def test_range_and_filter_hold(database: Database, monkeypatch: pytest.MonkeyPat
     [one] = directions(1)
     fill(database, np.stack([one] * 100))
     monkeypatch.setattr(knn, "RESCORED", 4)
-    for name in ("_BLOCK_ROWS", "_READ_ROWS"):
-        monkeypatch.setattr(sign_index, name, 16)
+    for name, number in (("_BLOCK_ROWS", 16), ("_BLOCK_IDS", 9), ("_READ_ROWS", 16)):
+        monkeypatch.setattr(sign_index, name, number)
     assert near_ids(database, one, low=10, high=13) == [12, 11, 10]
     odd = list(range(1, 100, 2))
 
@@ -252,7 +252,7 @@ def test_index_is_bounded_to_the_newest(database: Database) -> None:
     made = directions(100)
     fill(database, made)
     model = model_of(database)
-    index = SignIndex("document", model, max_bytes=40 * 40)
+    index = SignIndex("document", model, max_bytes=40 * 38)
     with database.read() as connection:
         index.refresh(connection)
     assert (len(index), index.floor) == (40, 60)
