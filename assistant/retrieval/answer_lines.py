@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cache, lru_cache
 from heapq import nlargest
 from itertools import chain, pairwise
 from types import MappingProxyType
@@ -35,9 +35,9 @@ from assistant.language import cldr
 from assistant.language.questions import Form, asks_for_latest, words_beside_sources
 from assistant.language.small_words import bare, is_plain, language_of, languages_of
 from assistant.language.values import NO_DAYS, DaysMeant, values
-from assistant.retrieval.furniture import Furniture, lines_of, title_of
+from assistant.retrieval.furniture import Furniture, boxes_of, lines_of, title_of
 from assistant.retrieval.retrieval import Entry
-from store.ocr.layout import CELL
+from store.ocr.layout import CELL, stand_together
 
 MIN_SHARED = 4
 """Letters that two forms of a word begin with alike, or that a part of a compound has."""
@@ -232,7 +232,7 @@ def _moments(facts: Iterable[Line], weighing: _Weighing, most: Sequence[int]) ->
         at = next((n for n, m in enumerate(moments) if weighing.shows(m[0].entry, line.text)), len(moments))
         if at == len(moments) < len(most):
             moments.append([line])
-        elif at < len(moments) and len(moments[at]) < most[at]:
+        elif at < len(moments) and len(moments[at]) < most[at] and weighing.belongs(line, moments[at][0]):
             moments[at].append(line)
     return moments
 
@@ -264,6 +264,7 @@ class _Weighing:
         self._question = question
         self._entries = entries
         self._lines = {entry.id: lines_of(entry.frame.text) for entry in entries}
+        self._boxes_of = cache(boxes_of)
         told = told_by(entries)
         said = frozenset(chain.from_iterable(_WORD.findall(normalize(text)) for text in told))
         self._named = {text: dict(_named(question, text, said)) for text in told}
@@ -290,16 +291,25 @@ class _Weighing:
         """Every line that has something of the question."""
         return (line for entry in self._entries for line in self._weighed(entry))
 
+    def belongs(self, line: Line, lead: Line) -> bool:
+        """Whether a line of the same frame has a word of the question, or stands over, under or beside this
+        one: what was read next may be of another pane.
+        """
+        boxes = self._boxes_of(lead.entry.frame)
+        has_word = bool(self._named[line.text])
+        return has_word or not boxes or stand_together(boxes[line.at], boxes[lead.at])
+
     def beside(self, moment: Moment) -> list[Line]:
         """The other lines of its frame, those first that bear most on the question: what answers a message,
-        or sums up an order, names it no more. The window's title stands with the source of them all.
+        or sums up an order, names it no more, but stands over, under or beside it. The window's title stands
+        with the source of them all.
         """
         lead, told = moment[0], {line.text for line in moment}
-        title = _tokens(title_of(lead.entry))
+        title = title_of(lead.entry)
         others = [
             self.likely(line)
             for line in self._weighed(lead.entry)
-            if line.text not in told and not _tokens(line.text) <= title
+            if line.text not in told and not _is_said_by(line.text, title) and self.belongs(line, lead)
         ]
         others.sort(key=_by_weight, reverse=True)
         if self._question.form is not Form.PERSON:

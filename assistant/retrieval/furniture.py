@@ -18,7 +18,10 @@ from assistant.language import cldr
 from assistant.language.values import values
 from assistant.retrieval.retrieval import Entry, entries_of
 from store.core.database import Database
+from store.ocr import layout
+from store.ocr.readings import Box
 from store.search import sample
+from store.search.sample import SampledFrame
 
 BARS, BAR = 4, 3
 """Of so many lines at the top of a frame one that is so many names alone is a bar of menus or tabs; two are
@@ -92,8 +95,17 @@ def other_windows(database: Database, entries: Sequence[Entry]) -> list[Entry]:
 
 def lines_of(text: str) -> list[str]:
     """The lines of a frame's text, but for those of a single letter, which are mostly misread icons."""
-    lines = (line.strip() for line in text.split("\n"))
-    return [line for line in lines if len(line) > 1 or line.isdecimal()]
+    return [line.strip() for line in text.split("\n") if _is_line(line)]
+
+
+def boxes_of(frame: SampledFrame) -> list[list[Box]]:
+    """Where each of those stands; empty of a frame that nobody read."""
+    boxes = layout.line_boxes(frame.text, frame.layout) if frame.layout else ()
+    return [own for line, own in zip(frame.text.split("\n"), boxes, strict=False) if _is_line(line)]
+
+
+def _is_line(line: str) -> bool:
+    return len(line.strip()) > 1 or line.strip().isdecimal()
 
 
 def title_of(entry: Entry) -> str:
@@ -142,5 +154,5 @@ def _is_clock(line: str, captured_ms: int) -> bool:
 
 def _is_address(line: str, url: str | None) -> bool:
     """Whether a line is the address of the page, as it stands in the bar above it, with signs beside it."""
-    words = [word.removesuffix("/") for word in normalize(line).split() if re.search(r"[^\W_].", word)]
+    words = [word.removesuffix("/") for word in normalize(line).split() if re.search(r"[^\W_]..", word)]
     return url is not None and len(words) == 1 and "." in words[0] and words[0] in normalize(url)

@@ -8,10 +8,12 @@ runs on over, which stand under each other with one left edge, each as full as t
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby, islice, pairwise, takewhile
+from itertools import groupby, islice, pairwise, product, takewhile
+from operator import itemgetter
 
 from store.frames.visible_windows import Windows
 from store.ocr.readings import Box, Line, Reading, Word, places
@@ -100,6 +102,23 @@ def by_rows(text: str, layout: bytes, windows: Windows) -> str:
         if is_one and len(told) == end - start:
             text = text[:start] + told + text[end:]
     return text
+
+
+def line_boxes(text: str, layout: bytes) -> Iterator[list[Box]]:
+    """Where each line of a text stands, as it was read or by rows: the boxes of its cells."""
+    boxes = sorted((place.start, place.box) for place in places(layout))
+    end, first = 0, 0
+    for line in text.split("\n"):
+        end += len(line) + 1
+        last = bisect_left(boxes, end, key=itemgetter(0))
+        yield [box for _, box in boxes[first:last]]
+        first = last
+
+
+def stand_together(some: Iterable[Box], others: Sequence[Box]) -> bool:
+    """Whether any of the boxes shares a part of its width or its row with one of the others."""
+    pairs = product(some, others)
+    return any(_shares_row(a, b) or (a.x < b.x + b.w and b.x < a.x + a.w) for a, b in pairs)
 
 
 def table_rows(lines: Sequence[Line]) -> Iterator[list[Line]]:

@@ -13,7 +13,9 @@ from assistant.retrieval import usage
 from assistant.retrieval.answer_lines import Answers, Question, answering, fits, named, same_in_meaning, terms
 from assistant.retrieval.retrieval import Entry
 from store.frames.activity_intervals import Segment
+from store.ocr import readings
 from store.search.sample import SampledFrame
+from tests.factories import text_draft
 from tests.tables import for_each
 
 
@@ -61,6 +63,23 @@ def test_a_figure_may_be_spelled() -> None:
     asked = "How many panes are cracked?"
     shown = "of the panes nineteen are cracked"
     assert best(asked, "3 new messages", shown, "Room 212, 05:15")[0] == shown
+
+
+def test_a_line_of_another_pane_is_told_only_where_it_has_a_word_of_the_question() -> None:
+    panes = (
+        "Drafts            The ferry for the panes leaves at nine\n"
+        "Junk 31           and nineteen panes are cracked\n"
+        "Old panes 4\n"
+        "Bin 7             Ask Mrs Tull"
+    )
+    text, layout = readings.encode(text_draft(panes))
+    entry = screen("e1", "Mail", text)
+    entry = replace(entry, frame=replace(entry.frame, layout=layout))
+    asked = "How many panes of the chapel are cracked?"
+    read, unread = (answers(asked, each).moments[0] for each in (entry, screen("e1", "Mail", text)))
+    beside = {"Ask Mrs Tull", "Old panes 4", "Junk 31"}
+    assert beside < {line.text for line in read}
+    assert {line.text for line in unread} - {line.text for line in read} == {"Bin 7"}
 
 
 def test_the_menus_of_a_window_are_no_answer() -> None:
