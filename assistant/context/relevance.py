@@ -202,7 +202,12 @@ class Said:
 def weight(text: str) -> tuple[int, frozenset[str]]:
     """How many figures, dates, names and quotations a sentence has, and its terms."""
     found = particulars(text, language_of(normalize(text)))
-    return sum(not each.is_weak for each in found), frozenset(terms(text))
+    return sum(not each.is_weak for each in found), _stems(text)
+
+
+@lru_cache(maxsize=4_096)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
 
 
 def says_enough(text: str) -> bool:
@@ -219,7 +224,7 @@ def ranked(sentences: Sequence[Said], question: str, score: Mapping[int, float])
     asked = terms(question).keys()
 
     def worth(said: Said) -> float:
-        answers = len(weight(said.text)[1] & asked) / max(1, len(asked))
+        answers = len(_stems(said.text) & asked) / max(1, len(asked))
         return (0.5 + answers + 0.5 * said.is_person) * score[said.session_id]
 
     return sorted(sentences, key=lambda said: (said.text.startswith(MODEL_SAYS), -worth(said), -said.place))
