@@ -29,8 +29,8 @@ from store.embeddings import vectors
 from store.embeddings.sign_index import EVERY_ID, SignIndex, index_of, is_ready, load_index
 from store.embeddings.vectors import Kind
 
-RESCORED = 3_000
-"""Chunks whose cosine is computed, 15 ms; of no more things than these a filter lets through all are."""
+RESCORED = 4_000
+"""Chunks whose cosine is computed, 20 ms; of no more things than these a filter lets through all are."""
 _JUDGED = 400
 """So many of the nearest are told from chance: more than anybody lists."""
 MIN_COSINE = 0.15
