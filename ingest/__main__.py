@@ -258,7 +258,7 @@ def _work(home: Home, once: bool) -> int:
     from ingest.worker import assembly
 
     with only_worker(home.data_dir):
-        give_back_freed_memory()
+        give_back_freed_memory(at_once=False)  # each picture takes it again: a third of its CPU
         worker = assembly.worker_of(home)
         assembly.stop_on_signals(worker)
         code = worker.run(once=once)

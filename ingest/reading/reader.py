@@ -94,6 +94,7 @@ class ReaderLoop(StepLoop):
         self.versions: Versions | None = None  # of the engine, once one was opened
         self.is_ready = threading.Event()  # the engine was tried, and waiting frames were queued
         self.reading_since: float | None = None  # time.monotonic() of the read under way
+        self._freed_s: float | None = None  # when a read ended whose memory was not given back
 
     def step(self) -> bool:
         """Read a frame, or set frames aside without an engine; False when all is done."""
@@ -118,6 +119,9 @@ class ReaderLoop(StepLoop):
 
     def rest(self) -> None:
         allocator.rest(self._engine)
+        if self._freed_s is not None and time.monotonic() - self._freed_s >= REST_S:
+            self._freed_s = None
+            allocator.trim_freed_memory()
         self._backlog.wait(self.idle_s)
 
     def _ready_reader(self) -> IncrementalReader | None:
@@ -209,7 +213,7 @@ class ReaderLoop(StepLoop):
             self._failed(frame, reason[:200])
             self.close()
         finally:
-            self.reading_since = None
+            self.reading_since, self._freed_s = None, time.monotonic()
             self._crash_guard.end()
 
     def _told(self, frame: FrameRow, image: Image.Image) -> Told | None:

@@ -6,15 +6,17 @@ import ctypes
 import gc
 import sys
 
-_MALLOPT = {-1: 1 << 20, -3: 1 << 20, -8: 2}
-"""Of malloc.h: M_TRIM_THRESHOLD and M_MMAP_THRESHOLD in bytes, M_ARENA_MAX."""
+_FEW_ARENAS = {-8: 2}
+_AT_ONCE = {-1: 1 << 20, -3: 1 << 20}
+"""Of malloc.h: M_ARENA_MAX; M_TRIM_THRESHOLD and M_MMAP_THRESHOLD in bytes."""
 
 
-def give_back_freed_memory() -> None:
+def give_back_freed_memory(*, at_once: bool = True) -> None:
     """Pictures of megabytes come and go, and threads: glibc would keep their pages, for many threads in many
-    places, a quarter of what is held. To be called before there are threads.
+    places, a quarter of what is held. To be called before there are threads. Who takes as much again soon
+    keeps it, in few places, and calls `trim_freed_memory` at rest.
     """
-    for parameter, value in _MALLOPT.items():
+    for parameter, value in (_FEW_ARENAS | (_AT_ONCE if at_once else {})).items():
         _call("mallopt", parameter, value)
 
 

@@ -382,3 +382,20 @@ def test_memory_is_given_back_when_the_engine_let_go_of_models(
     desk.loop.rest()
     desk.loop.rest()
     assert trimmed == [0]
+
+
+def test_memory_that_readings_take_again_is_given_back_once_at_rest(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trimmed: list[int] = []
+    store_frame(home.database, home.data_dir)
+    desk = Desk(home, opener(ScriptedEngine("once")))
+    desk.loop.idle_s = 0
+    monkeypatch.setattr(allocator, "trim_freed_memory", lambda: trimmed.append(len(trimmed)))
+    desk.work()
+    desk.loop.rest()
+    assert not trimmed  # the next frame may come
+    monkeypatch.setattr(reader, "REST_S", 0.0)
+    desk.loop.rest()
+    desk.loop.rest()
+    assert trimmed == [0]
