@@ -18,10 +18,7 @@ from assistant.language import cldr
 from assistant.language.values import values
 from assistant.retrieval.retrieval import Entry, entries_of
 from store.core.database import Database
-from store.ocr import layout
-from store.ocr.readings import Box
 from store.search import sample
-from store.search.sample import SampledFrame
 
 BARS, BAR = 4, 3
 """Of so many lines at the top of a frame one that is so many names alone is a bar of menus or tabs; two are
@@ -95,17 +92,8 @@ def other_windows(database: Database, entries: Sequence[Entry]) -> list[Entry]:
 
 def lines_of(text: str) -> list[str]:
     """The lines of a frame's text, but for those of a single letter, which are mostly misread icons."""
-    return [line.strip() for line in text.split("\n") if _is_line(line)]
-
-
-def boxes_of(frame: SampledFrame) -> list[list[Box]]:
-    """Where each of those stands; empty of a frame that nobody read."""
-    boxes = layout.line_boxes(frame.text, frame.layout) if frame.layout else ()
-    return [own for line, own in zip(frame.text.split("\n"), boxes, strict=False) if _is_line(line)]
-
-
-def _is_line(line: str) -> bool:
-    return len(line.strip()) > 1 or line.strip().isdecimal()
+    lines = (line.strip() for line in text.split("\n"))
+    return [line for line in lines if len(line) > 1 or line.isdecimal()]
 
 
 def title_of(entry: Entry) -> str:

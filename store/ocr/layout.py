@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -104,15 +105,17 @@ def by_rows(text: str, layout: bytes, windows: Windows) -> str:
     return text
 
 
-def line_boxes(text: str, layout: bytes) -> Iterator[list[Box]]:
-    """Where each line of a text stands, as it was read or by rows: the boxes of its cells."""
+def line_boxes(text: str, layout: bytes) -> dict[str, list[Box]]:
+    """Where the lines of a text stand, as it was read or by rows: the boxes of their cells."""
     boxes = sorted((place.start, place.box) for place in places(layout))
+    found: defaultdict[str, list[Box]] = defaultdict(list)
     end, first = 0, 0
     for line in text.split("\n"):
         end += len(line) + 1
         last = bisect_left(boxes, end, key=itemgetter(0))
-        yield [box for _, box in boxes[first:last]]
+        found[line.strip()] += [box for _, box in boxes[first:last]]
         first = last
+    return found
 
 
 def stand_together(some: Iterable[Box], others: Sequence[Box]) -> bool:

@@ -50,11 +50,12 @@ def test_a_document_that_is_opened_every_day_is_no_furniture(database: Database,
 
 
 def test_icons_and_the_address_of_the_page_are_no_answer(database: Database, data_dir: DataDir) -> None:
-    at_ms, text = START_MS, "<> + ::\n← → C harbour.example/berths\nBerth 7"
+    at_ms, text = START_MS, "<> + ::\n← → C harbour.example/berths\n一个 > harbour.example/berths\nBerth 7"
     url = "https://harbour.example/berths"
     page = entry(database, store_frame(database, data_dir, at_ms, text, app_name="Chrome", browser_url=url))
     furniture = Furniture([page])
-    assert [furniture.has(page, at, line) for at, line in enumerate(text.split("\n"))] == [True, True, False]
+    *others, berth = (furniture.has(page, at, line) for at, line in enumerate(text.split("\n")))
+    assert all(others) and not berth
 
 
 def test_windows_are_looked_for_next_to_what_is_asked_about(database: Database, data_dir: DataDir) -> None:
