@@ -112,18 +112,18 @@ def test_time_that_is_up_ends_a_stream(stub: StubModel) -> None:
 
 
 def test_the_time_of_a_model_begins_anew_with_each_piece(stub: StubModel) -> None:
-    text = "A slow computer takes longer for all of it than anybody waits for a word."
+    text = "A slow computer takes longer for all of it than anybody waits for a word. " * 3
     stub.reply(text, pace_s=0.1)
-    pieces, whole = read(stub, timeout_s=1)
-    assert len(pieces) * 0.1 > 1
+    pieces, whole = read(stub, timeout_s=3)
+    assert len(pieces) * 0.1 > 3
     assert whole.text == text
 
 
 def test_a_model_without_an_end_is_cut_off(stub: StubModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(completions, "LONGEST", 2)
+    monkeypatch.setattr(completions, "LONGEST", 0.2)  # the first piece has five times as long
     stub.reply("again and again, " * 400, pace_s=0.1)
     with pytest.raises(ModelTimeout, match="no end within 2 s"):
-        read(stub, timeout_s=1)
+        read(stub, timeout_s=10)
 
 
 def test_a_reader_that_leaves_ends_the_request(stub: StubModel) -> None:
