@@ -23,8 +23,8 @@ from bench.report import SETS, Report
 
 NAMES = (
     "open", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-    "eleventh", "twelfth", "thirteenth", "sealed", "sealed_second", "sealed_third", "sealed_fourth",
-    "sealed_fifth", "sealed_sixth", "sealed_seventh", "sealed_eighth",
+    "eleventh", "twelfth", "thirteenth", "fifteenth", "sealed", "sealed_second", "sealed_third",
+    "sealed_fourth", "sealed_fifth", "sealed_sixth", "sealed_seventh", "sealed_eighth",
     "languages",
 )  # fmt: skip
 
