@@ -23,9 +23,9 @@ from bench.report import SETS, Report
 
 NAMES = (
     "open", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-    "eleventh", "twelfth", "thirteenth", "sealed", "sealed_second", "sealed_third", "sealed_fourth",
-    "sealed_fifth", "sealed_sixth", "sealed_seventh", "sealed_eighth",
-    "languages",
+    "eleventh", "twelfth", "thirteenth", "fourteenth",
+    "sealed", "sealed_second", "sealed_third", "sealed_fourth", "sealed_fifth", "sealed_seventh",
+    "sealed_eighth", "languages",
 )  # fmt: skip
 
 
