@@ -23,9 +23,9 @@ from bench.report import SETS, Report
 
 NAMES = (
     "open", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-    "eleventh", "twelfth", "thirteenth", "fifteenth", "sealed", "sealed_second", "sealed_third",
-    "sealed_fourth", "sealed_fifth", "sealed_sixth", "sealed_seventh", "sealed_eighth", "sealed_ninth",
-    "languages",
+    "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth",
+    "sealed", "sealed_second", "sealed_third", "sealed_fourth", "sealed_fifth", "sealed_seventh",
+    "sealed_eighth", "sealed_ninth", "languages",
 )  # fmt: skip
 
 

@@ -37,8 +37,8 @@ _BARS = "10 requests, 60 kB, 1000 ms, 0.02, 150 ms"
 _PALETTE = ["Control+k", "set", "ArrowDown", "Escape"]
 _WALKS = {
     "/timeline": ("[data-scrub]", ["ArrowLeft", "ArrowLeft", "ArrowLeft", *_PALETTE]),
-    "/search": ("#q", ["retention", "ArrowDown"]),
-    "/search?q=retention": ("h1", ["n", "n", "p", *_PALETTE]),
+    "/search": ("#q", ["buoy", "ArrowDown"]),
+    "/search?q=buoy": ("h1", ["n", "n", "p", *_PALETTE]),
     "/chat": ("#message", ["what did I do on Friday"]),
     "/days": ("h1", _PALETTE),
     "/settings/recording": ("h1", ["?", "Escape", *_PALETTE]),

@@ -206,11 +206,13 @@ def _underlined(
     """What is underlined of a sentence that stands at `start`: what stands on a frame and in what it rests
     on, its quotes or the line that shares most with it.
     """
-    pieces = pieces_of(said)
-    rests_on = quoted or [line for screen in shown.values() if (line := screen.nearest(pieces))]
-    proof = Screen(["\n".join(rests_on)])
+    proof: Screen | None = None
     for each in found:
         is_own = each.kind in ("quotation", "address")
         n = next((n for n, screen in shown.items() if screen.shows(each)), None)
-        if n is not None and (is_own or proof.shows(each)):
+        if n is not None and not is_own and proof is None:
+            pieces = pieces_of(said)
+            rests_on = quoted or [line for screen in shown.values() if (line := screen.nearest(pieces))]
+            proof = Screen(["\n".join(rests_on)])
+        if n is not None and (is_own or (proof and proof.shows(each))):
             yield OnFrame(start + each.start, start + each.end, n)

@@ -120,11 +120,21 @@ class Screen:
         self.texts = tuple(dict.fromkeys(text for text in texts if text))
         self.titles = tuple(title for title in titles if title)
         self._all = (*self.texts, *self.titles)
+        self._moment = moment
+
+    @cached_property
+    def _shown(self) -> Shown:
         rows = next(iter((*self.texts[1:2], *self.texts)), "")
-        self._shown = Shown((rows, *self.titles), moment)
+        return Shown((rows, *self.titles), self._moment)
+
+    @cached_property
+    def _words(self) -> set[str]:
         words = {word for text in self._all for word in WORD.findall(text)}
-        self._words = {part for word in words for part in (bare(word), *parts(word))}
-        self._signs = Signs((*self.texts[:1], *self.titles))
+        return {part for word in words for part in (bare(word), *parts(word))}
+
+    @cached_property
+    def _signs(self) -> Signs:
+        return Signs((*self.texts[:1], *self.titles))
 
     def has(self, particular: Particular) -> bool:
         """Whether a particular of a sentence stands here, or is its moment as people round it."""

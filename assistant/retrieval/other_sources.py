@@ -203,8 +203,14 @@ def _remembered(database: Database, asked: Asked) -> Looked:
     """
     known = entities.find_entities(database, limit=ALL)
     told = [
-        _stated("fact", f"facts/{a.id}", a.created_ms, [a.subject, a.predicate, a.object_value or ""], asked)
-        for a in entities.stated_facts(database, ALL)
+        _stated(
+            "fact",
+            f"facts/{fact.id}",
+            fact.created_ms,
+            [fact.subject, fact.predicate, fact.object_value or ""],
+            asked,
+        )
+        for fact in entities.stated_facts(database, ALL)
     ]
     told += [
         _stated("entity", f"entities/{each.id}", each.updated_ms, [each.name, each.description], asked)

@@ -7,16 +7,16 @@ a cut in the wrong place finds nothing.
 
 A look-alike is a word as a machine may have read it: rn for m, 1 for l, 己 for 已. A variant is the word with
 some of its shapes exchanged for others of their group: none in a word of two letters, one in a word of three
-to five, two in a longer one, because the shorter a word, the sooner another one looks like it. Variants that
-no frame holds are dropped by asking the index itself, one look-up each, so nothing is kept that a deletion
-would have to find.
+to five, two in a longer one, because the shorter a word, the sooner another one looks like it. A longer one
+may have been read as two, too: bel lows. Variants that no frame holds are dropped by asking the index itself,
+one look-up each, so nothing is kept that a deletion would have to find.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Literal
 
 import apsw
@@ -34,6 +34,8 @@ _GROUPS = (
 )  # fmt: skip
 _OTHERS = {shape: [other for other in group if other != shape] for group in _GROUPS for shape in group}
 _LONGEST = max(map(len, _OTHERS))
+
+_LONG = 6
 
 MAX_TRIED = 120
 """Variants of one word that are looked up in the index: 0.02 ms each."""
@@ -62,13 +64,19 @@ def variants(word: str, exchanges: int | None = None) -> Iterator[str]:
     """What `word` may have been read as, the likeliest (one exchange) first, without itself."""
     seen, found = {word}, [word]
     if exchanges is None:
-        exchanges = 0 if len(word) < 3 else 1 if len(word) < 6 else 2
+        exchanges = 0 if len(word) < 3 else 1 if len(word) < _LONG else 2
     for _ in range(exchanges):
         found = [changed for each in found for changed in _exchanged(each)]
         for each in found:
             if each not in seen:
                 seen.add(each)
                 yield each
+
+
+def halves(word: str) -> Iterator[str]:
+    """A long word read as two, of two letters at least, in every way."""
+    if len(word) >= _LONG:
+        yield from (f"{word[:at]} {word[at:]}" for at in range(2, len(word) - 1))
 
 
 def _exchanged(word: str) -> Iterator[str]:
@@ -102,22 +110,22 @@ def _replaced(connection: apsw.Connection, node: Node, most: int) -> Node:
 
 
 def _alike(connection: apsw.Connection, phrase: Phrase, most: int) -> Iterator[Phrase]:
-    """Phrases with one token exchanged for one that some frame holds."""
+    """Phrases with one token exchanged for what some frame holds."""
     tried = found = 0
     for at, token in enumerate(phrase.tokens):
         # A character by itself looks like many; among others it is a word's part.
         is_part = tokenizer.is_single(token) and len(phrase.tokens) > 1
-        for variant in variants(token, 1 if is_part else None):
+        for variant in chain(halves(token), variants(token, 1 if is_part else None)):
             tried += 1
             if tried > MAX_TRIED or found >= most:
                 return
             if is_known(connection, variant):
                 found += 1
-                yield Phrase((*phrase.tokens[:at], variant, *phrase.tokens[at + 1 :]))
+                yield Phrase((*phrase.tokens[:at], *variant.split(), *phrase.tokens[at + 1 :]))
 
 
 def is_known(connection: apsw.Connection, token: str, *, is_prefix: bool = False) -> bool:
-    """Whether any frame holds this token."""
+    """Whether any frame holds this token, or these one after another."""
     expression = f'"{token}"' + ("*" if is_prefix else "")
     sql = "select 1 from frames_fts where frames_fts match ? limit 1"
     return connection.execute(sql, (expression,)).fetchone() is not None

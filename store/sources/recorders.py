@@ -1,14 +1,17 @@
 """What other recorders of the screen keep in their databases: when each picture was taken, of what, and
-where it lies. They are opened for reading only, and read in the order of time.
+where it lies; of ActivityWatch, which takes none, what its watchers saw. They are opened for reading only,
+and read in the order of time.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -32,8 +35,41 @@ class Look:
 def looks(database: Path) -> Iterator[Look]:
     """Raises `apsw.Error` for what is no such database."""
     read = _openrecall if database.name == DATABASES[0] else _screenpipe
-    with closing(apsw.Connection(f"{database.absolute().as_uri()}?mode=ro", _READING)) as connection:
+    with closing(_opened(database)) as connection:
         yield from read(connection, database.parent)
+
+
+def activitywatch_events(database: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each event with the name of its bucket, as ActivityWatch's JSON has it, of both its servers
+    (`storages/peewee.py` of aw-core, `datastore.rs` of aw-server-rust). Raises `apsw.Error` for what is no
+    such database.
+    """
+    with closing(_opened(database)) as connection:
+        tables = {row[0] for row in connection.execute("select name from sqlite_schema where type = 'table'")}
+        for bucket, at, seconds, said in connection.execute(_OF_RUST if "buckets" in tables else _OF_PYTHON):
+            try:
+                data = json.loads(said)
+            except (TypeError, ValueError):
+                data = None
+            yield str(bucket), {"timestamp": at, "duration": seconds, "data": data}
+
+
+# Rust has nanoseconds since 1970: in whole milliseconds they are told as the export tells them.
+_OF_RUST = """
+select b.name, strftime('%Y-%m-%dT%H:%M:%f+00:00', e.starttime / 1e9, 'unixepoch'),
+       (e.endtime - e.starttime) / 1e9, e.data
+from events e join buckets b on b.id = e.bucketrow
+order by b.id, e.starttime
+"""
+_OF_PYTHON = """
+select b.id, e.timestamp, e.duration, e.datastr
+from eventmodel e join bucketmodel b on b.key = e.bucket_id
+order by b.key, e.timestamp
+"""
+
+
+def _opened(database: Path) -> apsw.Connection:
+    return apsw.Connection(f"{database.absolute().as_uri()}?mode=ro", _READING)
 
 
 _READING = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI

@@ -1,4 +1,5 @@
-"""ActivityWatch: which window was open when, of the JSON that it exports, as events of a calendar.
+"""ActivityWatch: which window was open when, of the JSON that it exports or of its database, as events of a
+calendar.
 
 It keeps no pictures, so nothing of it can be a frame or counted beside frames: a window is an event with its
 title, its app as the place and its bucket as the calendar. Heartbeats of one window are one event; looks of
@@ -7,16 +8,19 @@ seconds are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ingest.importers.items import Skipped
+import apsw
+
+from ingest.importers.items import CannotImport, Skipped
 from ingest.importers.sources.record_streams import EACH, json_records
 from ingest.importers.sources.source_file import Options, Source
 from store.core.translation import N_
 from store.memory.episodes import LOOK_MS
+from store.sources import recorders
 from store.sources.calendars import EventRecord
 
 _EVENTS = ("buckets", EACH, "events", "[]")
@@ -29,12 +33,26 @@ def read(source: Source, options: Options) -> Iterator[EventRecord | Skipped]:
     """The windows of every window watcher; what other watchers saw (the browser's, the idle one) is in them
     already, or is no window. Files have the newest first, but nothing rests on it.
     """
+    return _windows((path[1], event) for path, event in json_records(source, {_EVENTS}))
+
+
+def read_database(source: Source, options: Options) -> Iterator[EventRecord | Skipped]:
+    """The same of `peewee-sqlite.v2.db` (aw-server) or `sqlite.db` (aw-server-rust)."""
+    if source.path is None:
+        raise CannotImport("a database in a zip is not read; unpack it first")
+    try:
+        yield from _windows(recorders.activitywatch_events(source.path))
+    except apsw.Error as error:
+        raise CannotImport(f"{source.name!r} cannot be read as ActivityWatch's database: {error}") from error
+
+
+def _windows(events: Iterable[tuple[str, Any]]) -> Iterator[EventRecord | Skipped]:
     open_now: EventRecord | None = None
-    for number, (path, event) in enumerate(json_records(source, {_EVENTS}), 1):
+    for number, (bucket, event) in enumerate(events, 1):
         data = event.get("data") if isinstance(event, dict) else None
         if not isinstance(data, dict) or not isinstance(data.get("app"), str):
             continue
-        found = _window(path[1], event, data)
+        found = _window(bucket, event, data)
         if found is None:
             yield Skipped(f"event {number}", _UNREADABLE)
         elif open_now and _is_same(open_now, found):

@@ -55,11 +55,16 @@ class Options:
 
 
 class Source:
-    """An open file. `name` is its own name, of a packed one the name of the zip where that says more."""
+    """An open file. `name` is its own name, of a packed one the name of the zip where that says more.
+    `path` is where it lies, for a reader that needs more than its bytes in order; None of a packed one.
+    """
 
-    def __init__(self, name: str, size: int, opener: Callable[[], IO[bytes]]) -> None:
+    def __init__(
+        self, name: str, size: int, opener: Callable[[], IO[bytes]], path: Path | None = None
+    ) -> None:
         self.name = name
         self.size = size
+        self.path = path
         self._opener = opener
         self._stream = opener()
         self.head = self._stream.read(HEAD_BYTES)
@@ -138,7 +143,7 @@ def opened(path: Path, suffixes: frozenset[str], name: str | None = None) -> Ite
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise CannotImport(f"{name!r} is text in UTF-16; save it as UTF-8")
     if start != b"PK\x03\x04":
-        with closing(Source(name, facts.st_size, lambda: path.open("rb"))) as source:
+        with closing(Source(name, facts.st_size, lambda: path.open("rb"), path)) as source:
             yield source
         return
     with _unpacked(path, suffixes, name) as source:

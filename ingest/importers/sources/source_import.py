@@ -221,6 +221,8 @@ FORMATS: dict[Kind, tuple[Format, ...]] = {
     "calendar": (
         Format("ics", "iCalendar (.ics)", ics.read, _pattern(r"(?i)\A\s*BEGIN:VCALENDAR")),
         Format("activitywatch", "ActivityWatch, JSON", activitywatch.read, _pattern(r'\A\s*\{\s*"buckets"')),
+        Format("activitywatch-db", "ActivityWatch, database", activitywatch.read_database,
+               _pattern(r"\ASQLite format 3\0")),
     ),
     "location": (
         Format("gpx", "GPX", locations.read_gpx, _element("gpx")),
@@ -239,7 +241,7 @@ FORMATS: dict[Kind, tuple[Format, ...]] = {
 
 SUFFIXES: dict[Kind, frozenset[str]] = {
     "messages": frozenset({".xml", ".json", ".mbox", ".txt", ".csv"}),
-    "calendar": frozenset({".ics", ".json"}),
+    "calendar": frozenset({".ics", ".json", ".db"}),
     "location": frozenset({".gpx", ".geojson", ".json", ".csv"}),
     "places": frozenset({".geojson", ".json", ".csv"}),
 }

@@ -46,6 +46,7 @@ def marked(page: Page) -> dict[int, str]:
         ("modem art", "modern"),
         ("the modern router", "modem router"),
         ("lnvoice 17", "invoice"),
+        ("the bel lows leather", "bellows"),
         ("total l00 euro", "total 100"),
         ("vvindow", "window"),
         ("window", "vvindow"),
@@ -98,6 +99,7 @@ def test_words_that_a_frame_has_need_no_look_alike(database: Database) -> None:
     ("text", "asked", "is_found"),
     [
         ("do it", "d0", False),
+        ("in to it", "into", False),
         ("人", "入", False),
         ("lol", "101", False),  # two exchanges in three letters
         ("so1d", "sold", True),

@@ -712,6 +712,8 @@ def test_erasing_needs_the_typed_word(app: Flask, visitor: Actor, shoot: Callabl
     receipt = visitor.post("/privacy/erase", data={**form, "confirm": "DELETE"}).headers["Location"]
     assert "1 frame deleted" in words(page(visitor, receipt))
     page(visitor, f"/frames/{frame.id}", 404)
+    assert "Delete for good" in words(page(visitor, "/privacy/erase?when=today"))  # no frame, no number
+    assert "holds no frame" in words(page(visitor, "/privacy/erase?when=today"))
     again = visitor.post("/privacy/erase", data={**form, "confirm": "DELETE"}).headers["Location"]
     assert "Nothing was left to delete" in words(page(visitor, again))
     # A receipt that is not listed any more may have been of anything.

@@ -40,6 +40,9 @@ _MOST_ROWS = 20
 """The longest episodes of a day have a row each and the others fold: a day is two screens at most."""
 _MOST_APPS = 8
 _MOST_NAMED = 3
+_STEPS_MIN = 120, 180, 240
+_MOST_STEPS = 6
+"""More times than one more than these run into each other on a phone of 360 px."""
 _WEEK_MS = 7 * 24 * HOUR_MS
 _MOST_QUOTES = 6
 _MOST_SHOTS = 4
@@ -98,7 +101,7 @@ def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = Fa
         line=line,
         view=view,
         runs=[band.band_run(run, view, ()) for run in line.shown],
-        ticks=times.hour_marks(view.start_ms, view.end_ms, who.zone, 120),
+        ticks=times.hour_marks(view.start_ms, view.end_ms, who.zone, _tick_min(view)),
         gap_rects=band.gap_rects(line.gaps, view),
         rows=_rows(drawn, shown, [gap for gap in line.gaps if band.is_worth_naming(gap, recorded)]),
         sheet=contact_sheet(pictured, *_PIECE_PX),
@@ -191,6 +194,11 @@ def _window(day: times.Day, shown: Sequence[Run], who: Viewer) -> band.Window:
         min((mark for mark in marks if mark >= end_ms), default=day.end_ms),
         "day",
     )
+
+
+def _tick_min(view: band.Window) -> int:
+    minutes = (view.end_ms - view.start_ms) / 60_000
+    return next((step for step in _STEPS_MIN if minutes <= step * _MOST_STEPS), _STEPS_MIN[-1])
 
 
 def _drawn(

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import zipfile
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -336,3 +340,53 @@ def test_windows_of_activitywatch_are_events_without_looks_of_seconds(tmp_path: 
         ("aw-watcher-window_box", "open for less than ten seconds"),
         ("event 4", "when it was open cannot be read"),
     ]
+
+
+def test_a_database_of_activitywatch_is_the_same_as_its_export(home: Home, tmp_path: Path) -> None:
+    """The tables are those that aw-core 0.5 and aw-server-rust 0.13 make."""
+    window = {"app": "Übersicht", "title": "报告 – draft"}
+    begins = datetime(2026, 11, 27, 18, 0, 15, 623_000, UTC)
+    event = {"timestamp": begins.isoformat(), "duration": 600.123456, "data": window}
+    (tmp_path / "export.json").write_text(
+        json.dumps({"buckets": {"aw-watcher-window_box": {"events": [event]}}})
+    )
+    with closing(sqlite3.connect(tmp_path / "peewee-sqlite.v2.db")) as python:
+        python.executescript("""
+            create table bucketmodel ("key" integer primary key, id varchar(255) not null);
+            create table eventmodel (id integer primary key, bucket_id integer not null,
+                                     timestamp datetime not null, duration decimal(10, 5) not null,
+                                     datastr varchar(255) not null);
+            insert into bucketmodel values (3, 'aw-watcher-window_box');""")
+        row = (str(begins), event["duration"], json.dumps(window))
+        python.execute("insert into eventmodel values (1, 3, ?, ?, ?)", row)
+        python.execute("insert into eventmodel values (2, 3, ?, ?, 'cut')", row[:2])
+        python.commit()
+    with closing(sqlite3.connect(tmp_path / "sqlite.db")) as rust:
+        rust.executescript("""
+            create table buckets (id integer primary key, name text not null);
+            create table events (id integer primary key, bucketrow integer not null,
+                                 starttime integer not null, endtime integer not null, data text not null);
+            insert into buckets values (7, 'aw-watcher-window_box');""")
+        start = round(begins.timestamp() * 1000) * 1_000_000
+        rust.execute(
+            "insert into events values (1, 7, ?, ?, ?)", (start, start + 600_123_456_000, json.dumps(window))
+        )
+        rust.commit()
+    took = []
+    for name in ("export.json", "peewee-sqlite.v2.db", "sqlite.db"):
+        receipt = import_file(home, "calendar", tmp_path / name, options())
+        took.append((receipt.added, receipt.unchanged, receipt.replaced))
+    assert took == [(1, 0, 0), (0, 1, 0), (0, 1, 0)]
+
+
+def test_another_database_is_refused_in_words(home: Home, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("create table notes (text)")
+    with pytest.raises(
+        CannotImport, match=r"'other.db' cannot be read as ActivityWatch's database: .*eventmodel"
+    ):
+        import_file(home, "calendar", tmp_path / "other.db", options())
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as packed:
+        packed.write(tmp_path / "other.db", "other.db")
+    with pytest.raises(CannotImport, match="unpack it first"):
+        import_file(home, "calendar", tmp_path / "other.zip", options())
