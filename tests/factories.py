@@ -8,6 +8,7 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +94,15 @@ def text_draft(text: str, unsure: Mapping[str, float] | None = None) -> readings
     """
     lines = []
     for row, line in enumerate(text.split("\n")):
+        begins = _columns_before(line)
         for cell in re.finditer(r"\S+(?: \S+)*", line) if line.strip() else [re.match("", "")]:
             words = []
             for word in re.finditer(r"\S+", cell[0]):
-                x = _columns(line[: cell.start() + word.start()])
-                box = readings.Box(10 * x, row * 20, 10 * _columns(word[0]), 16)
+                start, end = (begins[cell.start() + at] for at in word.span())
+                box = readings.Box(10 * start, row * 20, 10 * (end - start), 16)
                 words.append(readings.DraftWord(word[0], box, (unsure or {}).get(word[0], 0.9)))
-            x = 10 * _columns(line[: cell.start()])
-            around = readings.Box(x, row * 20, max(10 * _columns(cell[0]), 1), 16)
+            start, end = (begins[at] for at in cell.span())
+            around = readings.Box(10 * start, row * 20, max(10 * (end - start), 1), 16)
             lines.append(readings.DraftLine(around, 0.9, tuple(words)))
     return readings.TextDraft(tuple(lines), engine="test", language="eng", duration_ms=1)
 
@@ -112,9 +114,10 @@ def desktop_entry(folder: Path, stem: str, lines: str) -> None:
     (folder / "applications" / f"{stem}.desktop").write_text(content, "utf-8")
 
 
-def _columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+def _columns_before(line: str) -> list[int]:
+    """How many columns of a terminal stand before each sign of a line, and before its end."""
+    widths = (2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in line)
+    return [0, *accumulate(widths)]
 
 
 def save_rules(data_dir: DataDir, rules: Iterable[Rule], *, defaults: bool = True) -> None:

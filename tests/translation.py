@@ -11,6 +11,7 @@ import io
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +34,7 @@ _MARKS = ("gettext", "_", "N_", "ngettext", "pgettext", "count", "t")
 _JINJA = Environment(extensions=["jinja2.ext.i18n", "jinja2.ext.do"], trim_blocks=True, lstrip_blocks=True)
 
 
+@cache
 def messages() -> Catalog:
     """Every text that the code marks, English."""
     found = Catalog()

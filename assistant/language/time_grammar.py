@@ -172,7 +172,7 @@ _RULES: tuple[Rule, ...] = (
         f"{_ENDS}(?! ?[xX])|(?<=[DPR,])[fij]{{0,4}}{_ENDS}|{_ENDS}(?=_[DPR])"
         "|(?<=[DPR])_[nCPµ] T [nCPµ]( & [nCPµ] T [nCPµ])?(?! ?[UMmd])|(?<![xX])[nCµ] T [nCPµ](?=_[DPR])"
         "|(?<=[DPR])n(?=[OJe])|[nCµ] & [nCµ](?= ?e)|n T C|[CP] T n(?! ?[UMmdxX])|C & n(?! ?[xXUMmdkT])"
-        "|(?<=@)f{0,4}n(?! ?[UMmdpT])|F n(?=_I)|n(?=if?P|R|=)|([~<>S]|(?<![nC])T) n(?! ?[xXUMmdk])",
+        "|(?<=@)f{0,4}n(?! ?[UMmdpT])|F n(?=_I)|n(?=if?P|R|=)|([~<>S]|(?<![nCy])T) n(?! ?[xXUMmdk])",
         clocks.bare_clocks,
         whole=True,
     ),

@@ -78,7 +78,9 @@ def _wider(narrow: PlainAnswer) -> PlainAnswer:
     words = tuple(dict.fromkeys((*plan.words, *asked_words(topic))))
     turn.plan = replace(plan, scope=outside, words=words, searched_for=topic)
     wider = PlainAnswer(turn, look(turn), narrow.beside, inside=narrow)
-    if wider.found.is_found or (wider.found.has_words and not narrow.found.has_words):
+    shows_more = wider.found.has_words and not narrow.found.has_words
+    # The words of the time alone are on many screens, and say nothing of what is asked.
+    if wider.found.is_found or (shows_more and not {*plan.words} <= {*wider.found.missing}):
         return wider
     turn.plan, turn.coverage, turn.evidence = before
     return narrow

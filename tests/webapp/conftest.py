@@ -36,6 +36,8 @@ from webapp.security.keys import Keyring
 PORT = 8420
 ORIGIN = f"http://127.0.0.1:{PORT}"
 API = "/api/v1"
+_COMPILED = ("_parts", "_trace", "_converters", "arguments", "_build", "_build_unknown")
+"""Of a rule of addresses, what it is compiled to."""
 
 
 @pytest.fixture
@@ -46,21 +48,23 @@ def now() -> Clock:
 @pytest.fixture(scope="session", autouse=True)
 def compiled_once(shared_folder: Path) -> Iterator[None]:
     """What is compiled for an app is the same in each test's: templates, most of the time of drawing a page,
-    and for each rule the two functions that build its addresses, most of the time of making an app.
+    and its rules, most of the time of making an app.
     """
-    compile_anew: Any = Rule._compile_builder
-    made: dict[tuple[object, ...], Any] = {}
+    compile_anew: Any = Rule.compile
+    made: dict[tuple[object, ...], dict[str, Any]] = {}
 
-    def compiled(rule: Any, append_unknown: bool = True) -> Any:
-        key = (rule.rule, *rule._trace, repr(rule.defaults), append_unknown)
+    def compiled(rule: Any) -> None:
+        key = (rule.rule, rule.subdomain, rule.host, rule.merge_slashes, repr(rule.defaults))
         if key not in made:
-            made[key] = compile_anew(rule, append_unknown)
-        return made[key]
+            compile_anew(rule)
+            made[key] = {name: getattr(rule, name) for name in _COMPILED}
+        for name, value in made[key].items():
+            setattr(rule, name, value.__func__.__get__(rule) if name.startswith("_build") else value)
 
     templates = shared_folder / "templates"
     templates.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Rule, "_compile_builder", compiled)
+        patch.setattr(Rule, "compile", compiled)
         patch.setitem(Flask.jinja_options, "bytecode_cache", FileSystemBytecodeCache(str(templates)))
         yield
 
