@@ -44,6 +44,10 @@ BEARS = 0.5
 """Lines with less than this part of the best line's weight are not told."""
 NEARLY, NEARLY_ALL = 0.7, 0.95
 """Parts of the weight of the best line, and of what it has of the question: one with less is not as good."""
+SURE = 0.8
+"""The weight with which the best line of what was found answers, though a word of the question is nowhere.
+Nearness alone does not: it is as great in some questions of what is on no screen.
+"""
 MOST = 0.7
 """The part of what the best line has of the question with which a later line says how things stand now."""
 LOOKED_AT = 300
@@ -127,6 +131,11 @@ class Answers:
     moments: tuple[Moment, ...]
     missing: tuple[str, ...]
     is_found: bool
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether a line of what was found is the answer, though a word of the question is nowhere."""
+        return self.is_found and any(moment[0].weight >= SURE for moment in self.moments)
 
     @property
     def has_words(self) -> bool:

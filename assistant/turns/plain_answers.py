@@ -191,8 +191,8 @@ class PlainAnswer:
 
     def _lines(self, form: Form) -> Iterator[Item]:
         plan, found = self.plan, self.found
-        # What bears on the question may say nothing of a word of it that is nowhere: then that is said first.
-        is_whole = found.is_found and (plan.leans or not found.missing)
+        # A word that is nowhere is said first, or last where a line is the answer all the same.
+        is_whole = found.is_sure or (found.is_found and (plan.leans or not found.missing))
         self._note_found(is_whole)
         if self.inside and found.is_found:
             elsewhere = text("elsewhere", plan.language, phrase=plain(plan.scope.phrase))
@@ -207,6 +207,8 @@ class PlainAnswer:
         else:
             yield from self._use_of_shown(form)
             yield from map(self._moment, found.moments)
+            if found.missing and not plan.leans:
+                yield Item(self.nothing() + text("none_near", plan.language), is_point=False)
 
     def _instead(self, form: Form) -> tuple[str, Iterable[Item]]:
         """(how it is called, what there is in place of an answer)"""

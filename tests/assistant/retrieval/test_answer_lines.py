@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from assistant.core.query_embedder import QueryEmbedder
+from assistant.core.texts import normalize
 from assistant.language.questions import Form, asked_words, form_of
 from assistant.retrieval import usage
 from assistant.retrieval.answer_lines import Answers, Question, answering, fits, named, same_in_meaning, terms
@@ -240,6 +241,16 @@ def test_a_line_near_in_meaning_is_told_though_it_has_no_word_and_the_words_are_
     assert (found.moments[0][0].text, found.missing) == (line, ("reserve", "sleeper"))
     assert not found.is_found
     assert not found.has_words
+
+
+def test_a_line_with_most_words_and_near_in_meaning_is_the_answer_though_a_word_is_nowhere() -> None:
+    line, other = "order paint for Okafor: Stone Mist, the stairs", "ask Gus about clamps"
+    near = {normalize(line): 0.6}
+    for asked, is_sure in (("What colour of paint for Okafor's stairs?", True), ("What colour?", False)):
+        found = answers(asked, screen("e1", "Notes", f"{other}\n{line}"), nearness=near)
+        assert (found.missing, found.moments[0][0].text, found.is_sure) == (("colour",), line, is_sure)
+    far = answers("What colour of paint for Okafor's stairs?", screen("e1", "Notes", line))
+    assert far.is_found and not far.is_sure
 
 
 def test_terms_are_words_of_the_nearest_lines_and_pairs_of_chinese_signs() -> None:
