@@ -9,7 +9,9 @@ from statistics import median
 from engines.ocr import check_boxes
 from engines.ocr.protocol import OcrLine, OcrWord, is_cjk, line_of
 
-_APART = 0.5  # heights of a row: more than between words
+_APART = 0.5  # heights of a row: more than between most words
+_BLANK = (0.25, 1.5)  # heights of a row: between words, which a font may set wide, and not between columns
+_WIDER = 1.5  # than the row's own blanks: of four pixels one is but the rounding
 _LETTERS = 3  # that an icon is taken for
 _SURE, _SURE_HAN = 0.65, 0.9
 _DIGIT = 0.85  # of its height: digits are narrower
@@ -27,8 +29,10 @@ def _without_icons(words: Sequence[OcrWord]) -> Sequence[OcrWord]:
         return words
     height = median(word.box.h for word in words)
     kept: list[OcrWord] = []
-    for at, (word, behind) in enumerate(pairwise(words)):
-        is_apart = behind.box.x - word.box.right >= _APART * height
+    gaps = [behind.box.x - word.box.right for word, behind in pairwise(words)]
+    for at, word in enumerate(words[:-1]):
+        blanks = [gap for gap in gaps[at + 1 :] if _BLANK[0] * height <= gap < _BLANK[1] * height]
+        is_apart = gaps[at] >= max(_APART * height, _WIDER * median(blanks or [0]))
         is_beginning = word.text in _BEGINNINGS
         if not is_apart or not (is_beginning or _is_icon(word, words[at + 1 :])):
             return [*kept, *words[at:]]

@@ -103,7 +103,8 @@ def _read_rows(
     first, *rest = passes(languages)
     marks = [check_boxes.leading(ink > INK) for ink in inks]
     inks = [ink[:, mark.rest_at :] if mark else ink for ink, mark in zip(inks, marks, strict=True)]
-    found = _dense_read(inks, rest, recognise)
+    dense = _dense_read(inks, rest, recognise)
+    found = [words if _is_of_han(words) else [] for words in (dense.get(n, []) for n in range(len(inks)))]
     others = [number for number, words in enumerate(found) if not words]
     for number, words in zip(
         others, _recognised([inks[number] for number in others], first, recognise), strict=True
@@ -111,9 +112,11 @@ def _read_rows(
         found[number] = words
     for language in rest:
         unsure = _unsure_rows(inks, found, language, recognise, known)
-        again = _recognised([inks[number] for number in unsure], language, recognise)
-        for number, words in zip(unsure, again, strict=True):
-            found[number] = surest(found[number], words)
+        unread = [number for number in unsure if number not in dense]
+        again = _recognised([inks[number] for number in unread], language, recognise)
+        by_row = dense | dict(zip(unread, again, strict=True))
+        for number in unsure:
+            found[number] = surest(found[number], by_row[number])
     for words, ink, mark in zip(found, inks, marks, strict=True):
         is_ink = ink > INK
         tightened = [_tightened(word, is_ink) for word in words if not _is_junk(word)]
@@ -123,19 +126,19 @@ def _read_rows(
         yield mark.before(joined) if mark else joined
 
 
-def _dense_read(inks: Sequence[Grey], rest: Sequence[str], recognise: Recognise) -> list[list[OcrWord]]:
-    """Words of the rows that are of Han by their pixels, where its model is sure of them: no other need read
-    those first. None of the other rows, nor where another script is read that is as dense, as Hangul.
+def _dense_read(inks: Sequence[Grey], rest: Sequence[str], recognise: Recognise) -> dict[int, list[OcrWord]]:
+    """Words of the rows that are of Han by their pixels: where its model is sure of them, no other need read
+    them. None of the other rows, nor where another script is read that is as dense, as Hangul.
     """
-    found: list[list[OcrWord]] = [[] for _ in inks]
     if [script_of(language.split("+")[0]) for language in rest] != ["Hani"]:
-        return found
+        return {}
     dense = [number for number, ink in enumerate(inks) if _is_dense(ink)]
     read = _recognised([inks[number] for number in dense], rest[0], recognise)
-    for number, words in zip(dense, read, strict=True):
-        if confidence(words) >= UNSURE and shows_other_script(words):
-            found[number] = words
-    return found
+    return dict(zip(dense, read, strict=True))
+
+
+def _is_of_han(words: Sequence[OcrWord]) -> bool:
+    return confidence(words) >= UNSURE and shows_other_script(words)
 
 
 def _is_dense(ink: Grey) -> bool:

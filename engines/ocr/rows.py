@@ -69,6 +69,11 @@ def strokes(grey: Grey) -> tuple[Ink, Ink]:
             of = stems if not is_line and _is_stem(other, column, top, bottom) else walls
             of[top:bottom, column] = True
     walls &= ~stems
+    # A soft edge is two pixels wide: the other one is in pieces where letters end at a window.
+    for side in (darker, lighter):
+        edge = side & lines & walls
+        side[:, 1:] &= ~edge[:, :-1]
+        side[:, :-1] &= ~edge[:, 1:]
     return (darker | lighter) & ~walls, walls
 
 

@@ -36,7 +36,7 @@ _APART_MS = 12_000  # of a film one picture is captured every ten seconds; other
 _VIDEO_SIDE = 96  # pixels; clocks and lines being typed are lower
 _VIDEO_TILES = 0.5  # of its tiles are restless
 _TEXT_SHARE = 0.05  # of its area: what scrolls or streams is text and is read
-_SURE, _WORD = 0.8, 3  # confidence and letters of a word that is no chance
+_SURE, _LETTERS = 0.8, 3  # confidence of words, and letters of all in a line, that are no chance
 AUDIT_EVERY = 200  # readings of changes: half a percent more of whole ones
 AUDIT_AT_REST = 20
 _MEMORY_WORDS = 45_000  # of blocks: some 16 MB
@@ -332,7 +332,12 @@ def _spans(tiles: Mask, axis: int) -> list[slice]:
 
 
 def _text_share(lines: Iterable[OcrLine], box: Box) -> float:
-    """How much of `box` words cover that can hardly be chance."""
-    words = (word for line in lines for word in line.words if box.holds_centre_of(word.box))
-    sure = (word.box for word in words if word.confidence >= _SURE and len(word.text) >= _WORD)
-    return sum(word.w * word.h for word in sure) / (box.w * box.h)
+    """How much of `box` words cover that can hardly be chance: one of Chinese is one character, so all in a
+    line count together.
+    """
+    covered = 0
+    for line in lines:
+        sure = [word for word in line.words if word.confidence >= _SURE and box.holds_centre_of(word.box)]
+        if sum(len(word.text) for word in sure) >= _LETTERS:
+            covered += sum(word.box.w * word.box.h for word in sure)
+    return covered / (box.w * box.h)

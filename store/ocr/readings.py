@@ -346,11 +346,13 @@ _NO_TEXT = re.compile(r"[\x00-\x1f\ud800-\udfff]")
 
 def _clean(text: str) -> str:
     """Screen text as data: no line breaks inside a line, no NUL, no lone surrogates."""
-    return _NO_TEXT.sub(" ", text)
+    return text if text.isprintable() else _NO_TEXT.sub(" ", text)  # printable is none of these: asked sooner
 
 
 def _corners(box: Box) -> tuple[int, int, int, int]:
-    x, y, w, h = (max(0, min(65_535, int(value))) for value in (box.x, box.y, box.w, box.h))
+    x, y, w, h = int(box.x), int(box.y), int(box.w), int(box.h)
+    if min(x, y, w, h) < 0 or max(x, y, w, h) > 65_535:
+        x, y, w, h = (max(0, min(65_535, value)) for value in (x, y, w, h))
     return x, y, w, h
 
 

@@ -35,6 +35,15 @@ def test_an_icon_before_a_row_is_no_text(
     assert line.text == text
 
 
+def test_a_word_as_far_from_the_next_as_the_others_are_is_no_icon() -> None:
+    """A small font: its blanks of four pixels are more than half as wide as its letters are high."""
+    words, at = [], 20
+    for text, width in (("A", 6), ("refund", 29), ("of", 9), ("nine", 16)):
+        words.append(OcrWord(text, Box(at, 8, width, 7), 0.4))
+        at += width + (3 if text == "of" else 4)
+    assert [line.text for line in without_icons([line_of(words)])] == ["A refund of nine"]
+
+
 def test_what_a_page_told_is_no_icon() -> None:
     told = [
         OcrWord("©", Box(12, 8, 16, 18), 1.0, "browser", "ink"),

@@ -153,6 +153,23 @@ def test_a_line_parts_cells_and_no_word_that_it_goes_through(gap: int, count: in
     assert len(rows_in(image)) == count
 
 
+def test_rows_end_at_a_window_over_them_whose_border_is_softer_than_its_ground() -> None:
+    image = Image.new("RGB", (900, 400), "#fbf6ea")
+    draw = ImageDraw.Draw(image)
+    font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 15)
+    for y in range(20, 380, 24):
+        draw.text((40, y), "Most of the work happens before anybody arrives, and nobody", "black", font)
+    for left in range(300, 330, 3):
+        shown = image.copy()
+        over = ImageDraw.Draw(shown)
+        over.rectangle((left, 0, 900, 400), "#16181d", "#5a5a5a")
+        for y in range(6, 390, 17):
+            over.text((left + 3, y), "08:12:17 INFO Platform 18 is closed until noon", "#d5d8de", font)
+        rows = rows_in(shown)
+        assert all(row.right <= left + 1 or row.x > left for row in rows)
+        assert all(row.h <= 20 for row in rows)
+
+
 def test_the_round_ends_of_a_bubble_are_no_part_of_its_row() -> None:
     image = Image.new("RGB", (500, 200), "white")
     draw = ImageDraw.Draw(image)

@@ -251,6 +251,28 @@ def test_what_plays_is_left_unread_until_it_rests(reader: IncrementalReader, eng
     assert not reader.left_unread
 
 
+class CharacterEngine(BlockEngine):
+    """Each word is one character, as of Chinese."""
+
+    def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
+        words = (word for line in super().read(image, mask) for word in line.words)
+        return lines_of([OcrWord(chr(0x4E00 + int(word.text, 16)), word.box, 0.9) for word in words])
+
+
+def test_text_whose_words_are_single_characters_is_no_film() -> None:
+    reader = IncrementalReader(CharacterEngine())
+    for first in range(5):
+        pixels = np.full((SIZE[1], SIZE[0], 3), 255, np.uint8)
+        for row, column in np.ndindex(12, 14):
+            colour = (row + first) * 300 + column + 1
+            pixels[40 + row * 16 : 52 + row * 16, 40 + column * 16 : 54 + column * 16 : 2] = (
+                0, colour >> 8, colour & 255,
+            )  # fmt: skip
+        image = Image.fromarray(pixels)
+        assert words_of(reader.read("DP-1", image)) == words_of(CharacterEngine().read(image))
+        assert not reader.left_unread
+
+
 def test_pictures_that_were_captured_minutes_apart_are_no_film(
     reader: IncrementalReader, engine: BlockEngine
 ) -> None:
