@@ -58,8 +58,6 @@ LINES = (8, 3, 2, 2, 1)
 """How many lines are told of each moment, of the best one most: it may be a list."""
 BESIDE = (5, 4, 4, 3, 3)
 """So many of each with others of its frame: the answer stands there, if not in a line that names it."""
-SPEAKERS = 2
-"""So many lines above the best one that name somebody are told first where a person is asked for."""
 STAGES = (4,) * 6
 """The same of what there was of a matter, which is told in order of time."""
 CONCERNS = 0.35
@@ -311,13 +309,7 @@ class _Weighing:
             for line in self._weighed(lead.entry)
             if line.text not in told and not _is_said_by(line.text, title) and self.belongs(line, lead)
         ]
-        others.sort(key=_by_weight, reverse=True)
-        if self._question.form is not Form.PERSON:
-            return others
-        # Who says it, or wrote it, stands above.
-        above = [e for e in others if e.at < lead.at and names_somebody(e.text, self._question.text)]
-        speakers = sorted(above, key=lambda line: -line.at)[:SPEAKERS]
-        return [*speakers, *(line for line in others if line not in speakers)]
+        return sorted(others, key=_by_weight, reverse=True)
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]

@@ -308,12 +308,3 @@ def test_a_heading_says_not_what_a_sentence_with_its_words_says() -> None:
     )
     moments = answers("Has the harbour budget room?", *screens).moments
     assert moments[0][0].text == "The harbour budget has no room for a second crane"
-
-
-def test_who_says_it_is_told_with_it_where_a_person_is_asked_for() -> None:
-    sender, between = "From Lotte Vang <lotte@pier.example>", [f"on day {n}" for n in range(6)]
-    told = best(
-        "Who says that the crane has no room?", sender, *between, "The crane has no room", "It is small"
-    )
-    assert told[0] == "The crane has no room"
-    assert sender in told
