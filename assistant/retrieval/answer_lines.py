@@ -45,7 +45,7 @@ BEARS = 0.5
 NEARLY, NEARLY_ALL = 0.7, 0.95
 """Parts of the weight of the best line, and of what it has of the question: one with less is not as good."""
 SURE = 0.8
-"""The weight with which the best line of what was found answers, though a word of the question is nowhere.
+"""The weight with which the first line of what was found answers, though a word of the question is nowhere.
 Nearness alone does not: it is as great in some questions of what is on no screen.
 """
 MOST = 0.7
@@ -131,8 +131,11 @@ class Answers:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a line of what was found is the answer, though a word of the question is nowhere."""
-        return self.is_found and any(moment[0].weight >= SURE for moment in self.moments)
+        """Whether the first line is the answer, though a word of the question is nowhere: its own frame has
+        enough of it.
+        """
+        first = self.moments[0][0] if self.moments else None
+        return first is not None and first.coverage > ENOUGH and first.weight >= SURE
 
     @property
     def has_words(self) -> bool:
