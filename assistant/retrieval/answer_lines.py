@@ -4,8 +4,8 @@ Every line of what was selected is weighed by what it and its surroundings have 
 
 * each word counts by how rare it is among the lines (inverse document frequency): a word on every screen says
   little. It counts whole in the line itself, less the further off it stands, and in the window's title. Forms
-  of a word and parts of compounds count by how much of the word they share, and less where the word itself
-  stands somewhere, words that mean the same, in whatever language, by how near they are;
+  of a word and parts of compounds count by how much of the word they share, words that mean the same, in
+  whatever language, by how near they are;
 * what the line means counts by how near it is to the question, beyond what it is to any text, and so do the
   lines of its frame that are nearest: a question in other words than the screen's is near to several;
 * the sum is lowered where the line has not the kind of thing asked for.
@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from heapq import nlargest
-from itertools import chain, pairwise
+from itertools import pairwise
 from types import MappingProxyType
 
 from assistant.core.query_embedder import QueryEmbedder
@@ -45,7 +45,7 @@ BEARS = 0.5
 NEARLY, NEARLY_ALL = 0.7, 0.95
 """Parts of the weight of the best line, and of what it has of the question: one with less is not as good."""
 SURE = 0.8
-"""The weight with which the best line of what was found answers, though a word of the question is nowhere.
+"""The weight with which the first line of what was found answers, though a word of the question is nowhere.
 Nearness alone does not: it is as great in some questions of what is on no screen.
 """
 MOST = 0.7
@@ -58,8 +58,6 @@ LINES = (8, 3, 2, 2, 1)
 """How many lines are told of each moment, of the best one most: it may be a list."""
 BESIDE = (5, 4, 4, 3, 3)
 """So many of each with others of its frame: the answer stands there, if not in a line that names it."""
-SPEAKERS = 2
-"""So many lines above the best one that name somebody are told first where a person is asked for."""
 STAGES = (4,) * 6
 """The same of what there was of a matter, which is told in order of time."""
 CONCERNS = 0.35
@@ -67,7 +65,6 @@ CONCERNS = 0.35
 MAX_FACTS = 60
 """Of a matter; much of what is said of it may stand on one frame."""
 _SAME_WORD = 0.7  # of the longer one
-_FORM = 0.7  # a form of a word that stands on another line itself
 _UNSEEN = 0.5  # lines that a word is on which is on none, so that it is rarer than any
 _FADES = 0.7  # a line further off, each time
 _TITLE = 0.5
@@ -134,8 +131,11 @@ class Answers:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a line of what was found is the answer, though a word of the question is nowhere."""
-        return self.is_found and any(moment[0].weight >= SURE for moment in self.moments)
+        """Whether the first line is the answer, though a word of the question is nowhere: its own frame has
+        enough of it.
+        """
+        first = self.moments[0][0] if self.moments else None
+        return first is not None and first.coverage > ENOUGH and first.weight >= SURE
 
     @property
     def has_words(self) -> bool:
@@ -266,8 +266,7 @@ class _Weighing:
         self._lines = {entry.id: lines_of(entry.frame.text) for entry in entries}
         self._boxes = cache(line_boxes)
         told = told_by(entries)
-        said = frozenset(chain.from_iterable(_WORD.findall(normalize(text)) for text in told))
-        self._named = {text: dict(_named(question, text, said)) for text in told}
+        self._named = {text: dict(_named(question, text)) for text in told}
         self.counts = Counter(word for words in self._named.values() for word in words)
         self._furniture = Furniture([each for each in entries if not each.address], question.around)
         self.weights = self._weights()
@@ -313,13 +312,7 @@ class _Weighing:
             for line in self._weighed(lead.entry)
             if line.text not in told and not _is_said_by(line.text, title) and self.belongs(line, lead)
         ]
-        others.sort(key=_by_weight, reverse=True)
-        if self._question.form is not Form.PERSON:
-            return others
-        # Who says it, or wrote it, stands above.
-        above = [e for e in others if e.at < lead.at and names_somebody(e.text, self._question.text)]
-        speakers = sorted(above, key=lambda line: -line.at)[:SPEAKERS]
-        return [*speakers, *(line for line in others if line not in speakers)]
+        return sorted(others, key=_by_weight, reverse=True)
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]
@@ -416,32 +409,24 @@ def without_miscuts(words: Iterable[str], found: Container[str]) -> list[str]:
     ]
 
 
-def named(
-    words: Sequence[str],
-    line: str,
-    synonyms: Synonyms = MappingProxyType({}),
-    said: Container[str] = (),
-) -> dict[str, float]:
-    """The words that a line names, each with how much of it (0..1); `said` are those of all the lines."""
+def named(words: Sequence[str], line: str, synonyms: Synonyms = MappingProxyType({})) -> dict[str, float]:
+    """The words that a line names, each with how much of it (0..1)."""
     form = normalize(line)
     tokens = frozenset(_WORD.findall(form))
-    shares = {word: _share(word, form, tokens, synonyms.get(word, {}), word in said) for word in words}
+    shares = {word: _share(word, form, tokens, synonyms.get(word, {})) for word in words}
     return {word: share for word, share in shares.items() if share}
 
 
-def _named(question: Question, line: str, said: Container[str] = ()) -> Iterator[tuple[str, float]]:
+def _named(question: Question, line: str) -> Iterator[tuple[str, float]]:
     """The words of a question that a line names; a day by any way to write it."""
     days = question.days
-    yield from named([w for w in question.words if w != days.word], line, question.synonyms, said).items()
+    yield from named([w for w in question.words if w != days.word], line, question.synonyms).items()
     if days.stretches and (share := days.named_in(line)):
         yield days.word, share
 
 
-def _share(
-    word: str, form: str, tokens: frozenset[str], synonyms: Mapping[str, float], is_said: bool
-) -> float:
+def _share(word: str, form: str, tokens: frozenset[str], synonyms: Mapping[str, float]) -> float:
     own = _own_share(word, form, tokens)
-    own *= _FORM if is_said and own < 1 else 1
     said = (near for term, near in synonyms.items() if (term in form if HAN.search(term) else term in tokens))
     return max(own, *said, 0.0) if own < 1 else own
 
@@ -452,13 +437,7 @@ def _own_share(word: str, form: str, tokens: frozenset[str]) -> float:
     if not word.isalpha():
         parts = _WORD.findall(word)
         return float(tokens.issuperset(parts) and (len(parts) > 1 or word in form))
-    return max((min(_alike(word, token), _part(word, token)) for token in tokens), default=0.0)
-
-
-def _part(word: str, token: str) -> float:
-    """How much of a word its head is, where that stands alone: not each "Termin" is an "Augenarzttermin"."""
-    is_head = len(token) > MIN_SHARED and len(word) - len(token) >= MIN_SHARED and word.endswith(token)
-    return len(token) / len(word) if is_head else 1.0
+    return max((_alike(word, token) for token in tokens), default=0.0)
 
 
 @lru_cache(maxsize=65536)
