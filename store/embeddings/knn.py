@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
@@ -98,17 +99,18 @@ def nearest(
     narrow: Narrow | None = None,
     limit: int = 150,
     above_chance: bool = True,
+    meanwhile: Callable[[], object] | None = None,
 ) -> list[Near]:
     """The things nearest to the unit vector `query`, best first, the newer of two equal ones first.
 
     Only things with ids in ``[low, high)`` that `narrow` lets through, and unless `above_chance` is false
-    only those that stand out. Raises `SemanticUnavailable`:
-    ``no_embeddings`` while no vector of `model` is stored, ``model_changed`` when another one is
-    active, ``index_building`` while a large index is being loaded.
+    only those that stand out. While another thread compares bits, this one does `meanwhile`. Raises
+    `SemanticUnavailable`: ``no_embeddings`` while no vector of `model` is stored, ``model_changed`` when
+    another one is active, ``index_building`` while a large index is being loaded.
     """
     with database.read() as connection:
         index = _index(database, connection, kind, model, len(query))
-        found = _nearest(connection, index, query, low, high, narrow, limit)
+        found = _nearest(connection, index, query, low, high, narrow, limit, meanwhile)
         return [near for near in found if near.stands_out or not above_chance][:limit]
 
 
@@ -119,13 +121,17 @@ select v.id from json_each(?) j cross join vectors v on v.kind = ? and v.thing_i
 
 def _nearest(
     connection: apsw.Connection, index: SignIndex, query: Vectors, low: int, high: int,
-    narrow: Narrow | None, limit: int,
+    narrow: Narrow | None, limit: int, meanwhile: Callable[[], object] | None,
 ) -> list[Near]:  # fmt: skip
     few = None if narrow is None else narrow(None, RESCORED + 1)
     if few is not None and len(few) <= RESCORED:
         ids = column(connection, _CHUNKS, (json.dumps(few), index.kind, index.model.id))
         return _rescored(connection, index, query, ids, len(ids))
-    ids, compared = index.candidates(query, low, high, RESCORED)
+    with ThreadPoolExecutor(1, "vectors") as beside:
+        comparing = beside.submit(index.candidates, query, low, high, RESCORED)
+        if meanwhile is not None:
+            meanwhile()
+        ids, compared = comparing.result()
     found = [near for near in _rescored(connection, index, query, ids, compared) if low <= near.id < high]
     if narrow is not None:
         kept = set(narrow([near.id for near in found], -1))
