@@ -30,8 +30,13 @@ from store.embeddings import vectors
 from store.embeddings.sign_index import EVERY_ID, SignIndex, index_of, is_ready, load_index
 from store.embeddings.vectors import Kind
 
-RESCORED = 4_000
-"""Chunks whose cosine is computed, 20 ms; of no more things than these a filter lets through all are."""
+RESCORED = 6_000
+"""Chunks whose cosine is computed, 30 ms. With 4,000 of ten million one in 43 of the ten nearest is missed,
+with these one in 60.
+"""
+FEW, MANY = 4_000, 20_000
+"""Of no more things than the first that a filter lets through, all are compared; of no more than the second,
+whose ids take 4 ms, the bits of no others."""
 _JUDGED = 400
 """So many of the nearest are told from chance: more than anybody lists."""
 MIN_COSINE = 0.15
@@ -123,10 +128,12 @@ def _nearest(
     connection: apsw.Connection, index: SignIndex, query: Vectors, low: int, high: int,
     narrow: Narrow | None, limit: int, meanwhile: Callable[[], object] | None,
 ) -> list[Near]:  # fmt: skip
-    few = None if narrow is None else narrow(None, RESCORED + 1)
-    if few is not None and len(few) <= RESCORED:
-        ids = column(connection, _CHUNKS, (json.dumps(few), index.kind, index.model.id))
+    allowed = None if narrow is None else narrow(None, MANY + 1)
+    if allowed is not None and len(allowed) <= FEW:
+        ids = column(connection, _CHUNKS, (json.dumps(allowed), index.kind, index.model.id))
         return _rescored(connection, index, query, ids, len(ids))
+    if allowed is not None and len(allowed) <= MANY:
+        return _among(connection, index, query, low, high, allowed)
     with ThreadPoolExecutor(1, "vectors") as beside:
         comparing = beside.submit(index.candidates, query, low, high, RESCORED)
         if meanwhile is not None:
@@ -137,12 +144,18 @@ def _nearest(
         kept = set(narrow([near.id for near in found], -1))
         found = [near for near in found if near.id in kept]
         if len(ids) < compared and len(found) < limit:
-            # Few of the nearest pass: look among those that do.
-            among = np.array(sorted(narrow(None, -1)), dtype=np.int64)
-            ids, compared = index.candidates(query, low, high, RESCORED, among)
-            kept = set(among.tolist())
-            found = [near for near in _rescored(connection, index, query, ids, compared) if near.id in kept]
+            return _among(connection, index, query, low, high, narrow(None, -1))
     return found
+
+
+def _among(
+    connection: apsw.Connection, index: SignIndex, query: Vectors, low: int, high: int, allowed: list[int]
+) -> list[Near]:
+    """The nearest of those that a filter lets through, where few of the nearest of all are."""
+    among = np.array(sorted(allowed), dtype=np.int64)
+    ids, compared = index.candidates(query, low, high, RESCORED, among)
+    kept = set(allowed)
+    return [near for near in _rescored(connection, index, query, ids, compared) if near.id in kept]
 
 
 def chunks_of(
