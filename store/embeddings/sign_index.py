@@ -10,6 +10,7 @@ import json
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
@@ -196,7 +197,7 @@ class SignIndex:
         if compared > _PASSING_LEAST * count:
             share = max(_PASSING_LEAST * count / compared, 1 / _PASSING)
             farthest = _farthest(inside, bits, share)
-            inside = [(block, block.passing(places, bits, farthest)) for block, places in inside]
+            inside = _in_halves(inside, lambda block, places: block.passing(places, bits, farthest))
         chosen = np.arange(sum(_sizes(inside)))
         if chosen.size > count:
             higher = np.concatenate([block.higher_at(places) for block, places in inside], axis=1)
@@ -351,6 +352,19 @@ _Held = tuple[_Block, Places]
 
 def _sizes(inside: list[_Held]) -> list[int]:
     return [block.size if isinstance(places, slice) else places.size for block, places in inside]
+
+
+def _in_halves(inside: list[_Held], which: Callable[[_Block, Places], Places]) -> list[_Held]:
+    """The places that `which` picks in each block; two threads share the blocks, as numpy lets them."""
+
+    def picked(held: list[_Held]) -> list[_Held]:
+        return [(block, which(block, places)) for block, places in held]
+
+    middle = len(inside) // 2
+    with ThreadPoolExecutor(1, "vectors-half") as beside:
+        first = beside.submit(picked, inside[:middle])
+        second = picked(inside[middle:])
+        return first.result() + second
 
 
 def _places_of(inside: list[_Held], chosen: Ids) -> Iterator[_Held]:

@@ -25,6 +25,7 @@ import logging
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice, pairwise
 from typing import Literal
 
@@ -131,13 +132,17 @@ def search(
     needed = (limit * FOLD_DEPTH if fold else limit) + 1
     with database.read(deadline_s) as connection:
         own = _Search(connection, asked, filters, mode, order, place, start, needed, offset)
-        leg = nearest_frames(database, asked, own.everything, meaning, mode, order, above_chance=above_chance)
+        first_found = cache(own.first_found)
+        leg = nearest_frames(
+            database, asked, own.everything, meaning, mode, order, above_chance=above_chance,
+            meanwhile=None if mode == "semantic" else first_found,
+        )  # fmt: skip
         is_semantic = mode == "semantic" and bool(leg.near)
         if is_semantic:
             strategy = "cosine" if order == "relevance" else order
             way, words = next(own.ways()), _Words([], len(leg.near), strategy)
         else:
-            way, words = own.first_found()
+            way, words = first_found()
         having = way.finder.among(leg.near) if way.finder and leg.near and not is_semantic else set[int]()
         near = [each for each in leg.near.values() if each.id not in having]
         rows = [*words.rows, *own.near_rows(near, way.kind, offset - words.passed)][:needed]
@@ -362,9 +367,10 @@ def nearest_frames(
     order: Order,
     *,
     above_chance: bool = True,
+    meanwhile: Callable[[], object] | None = None,
 ) -> SemanticResult:
     """The frames that mean what is asked, at most `NEAR_LIMIT`, among those that `allow` lets through; with
-    `above_chance` only what stands out of the store (`store.embeddings.knn`).
+    `above_chance` only what stands out of the store (`store.embeddings.knn`, as for `meanwhile`).
 
     Operators, quotes and ``*`` ask for exact words, and an order by time has no place for "nearly":
     there words answer alone (``exact_query``, ``ordered_by_time``), unless meaning alone is asked.
@@ -390,6 +396,7 @@ def nearest_frames(
             narrow=_narrow(allowed) if allowed.is_narrowed else None,
             limit=NEAR_LIMIT,
             above_chance=above_chance and meaning.likeness is None,
+            meanwhile=meanwhile,
         )
         if above_chance and meaning.likeness is not None:
             found = _saying(database, found, meaning.likeness)

@@ -130,11 +130,13 @@ def test_filters_hold_for_meaning_as_for_words(
     assert ids(ask(database, "authentication setup", replace(ALWAYS, **changes), mode=mode)) == []
 
 
+@pytest.mark.parametrize(("few", "many"), [(20, 20), (0, 20), (0, 0)])
 def test_rare_frame_is_found_behind_many_nearer_ones(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database, monkeypatch: pytest.MonkeyPatch, few: int, many: int
 ) -> None:
     """What a filter lets through is looked for before any limit."""
-    monkeypatch.setattr("store.embeddings.knn.RESCORED", 5)
+    for name, number in (("RESCORED", 5), ("FEW", few), ("MANY", many)):
+        monkeypatch.setattr(f"store.embeddings.knn.{name}", number)
     rare = add(database, "login page of the system", app_name="Mail")
     for n in range(20):
         add(database, "authentication setup", 1 + n, app_name="Code")
