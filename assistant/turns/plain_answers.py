@@ -79,8 +79,10 @@ def _wider(narrow: PlainAnswer) -> PlainAnswer:
     turn.plan = replace(plan, scope=outside, words=words, searched_for=topic)
     wider = PlainAnswer(turn, look(turn), narrow.beside, inside=narrow)
     shows_more = wider.found.has_words and not narrow.found.has_words
-    # The words of the time alone are on many screens, and say nothing of what is asked.
-    if wider.found.is_found or (shows_more and not {*plan.words} <= {*wider.found.missing}):
+    missing, own = {*wider.found.missing}, {*plan.words}
+    # Where no other time shows what is asked, the words of the time have to stand there, and all of them:
+    # a day or a month alone is on many screens.
+    if wider.found.is_found or (shows_more and not (own <= missing and missing - own)):
         return wider
     turn.plan, turn.coverage, turn.evidence = before
     return narrow
