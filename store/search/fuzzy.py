@@ -35,7 +35,7 @@ _GROUPS = (
 _OTHERS = {shape: [other for other in group if other != shape] for group in _GROUPS for shape in group}
 _LONGEST = max(map(len, _OTHERS))
 
-_LONG = 6
+_LONG = 6  # letters
 
 MAX_TRIED = 120
 """Variants of one word that are looked up in the index: 0.02 ms each."""

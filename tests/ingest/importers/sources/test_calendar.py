@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import zipfile
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import apsw
 import pytest
 
 from ingest.core.home import Home
@@ -350,8 +350,8 @@ def test_a_database_of_activitywatch_is_the_same_as_its_export(home: Home, tmp_p
     (tmp_path / "export.json").write_text(
         json.dumps({"buckets": {"aw-watcher-window_box": {"events": [event]}}})
     )
-    with closing(sqlite3.connect(tmp_path / "peewee-sqlite.v2.db")) as python:
-        python.executescript("""
+    with closing(apsw.Connection(str(tmp_path / "peewee-sqlite.v2.db"))) as python:
+        python.execute("""
             create table bucketmodel ("key" integer primary key, id varchar(255) not null);
             create table eventmodel (id integer primary key, bucket_id integer not null,
                                      timestamp datetime not null, duration decimal(10, 5) not null,
@@ -360,9 +360,8 @@ def test_a_database_of_activitywatch_is_the_same_as_its_export(home: Home, tmp_p
         row = (str(begins), event["duration"], json.dumps(window))
         python.execute("insert into eventmodel values (1, 3, ?, ?, ?)", row)
         python.execute("insert into eventmodel values (2, 3, ?, ?, 'cut')", row[:2])
-        python.commit()
-    with closing(sqlite3.connect(tmp_path / "sqlite.db")) as rust:
-        rust.executescript("""
+    with closing(apsw.Connection(str(tmp_path / "sqlite.db"))) as rust:
+        rust.execute("""
             create table buckets (id integer primary key, name text not null);
             create table events (id integer primary key, bucketrow integer not null,
                                  starttime integer not null, endtime integer not null, data text not null);
@@ -371,7 +370,6 @@ def test_a_database_of_activitywatch_is_the_same_as_its_export(home: Home, tmp_p
         rust.execute(
             "insert into events values (1, 7, ?, ?, ?)", (start, start + 600_123_456_000, json.dumps(window))
         )
-        rust.commit()
     took = []
     for name in ("export.json", "peewee-sqlite.v2.db", "sqlite.db"):
         receipt = import_file(home, "calendar", tmp_path / name, options())
@@ -380,7 +378,7 @@ def test_a_database_of_activitywatch_is_the_same_as_its_export(home: Home, tmp_p
 
 
 def test_another_database_is_refused_in_words(home: Home, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+    with closing(apsw.Connection(str(tmp_path / "other.db"))) as other:
         other.execute("create table notes (text)")
     with pytest.raises(
         CannotImport, match=r"'other.db' cannot be read as ActivityWatch's database: .*eventmodel"
