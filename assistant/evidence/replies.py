@@ -138,25 +138,68 @@ _MARK = re.compile(r"[ \t]*\[{1,2}\s*e\d{1,4}(?:\s*[,;]\s*e\d{1,4})*\s*\]{1,2}")
 _UNFINISHED = re.compile(r"(?:\[{1,2}[^\[\]\n]{0,60}\]?|[ \t`<]+|<[a-z]{0,9})\Z", re.IGNORECASE)
 _UNFINISHED_CHARS = 64
 
+_WINDOW_CHARS = 1_000
+_CUT = re.compile(r"[^<\[`{\\]{32}(?<![A-Za-z])(?=\w)")
+"""Where an answer may be read on alone: before a word that stands far behind whatever is, or may become,
+markup, a mark or an escape. No Latin word is cut: ``Action`` is a marker.
+"""
+_MORE = "\ue000"
+"""Stands for what follows a text: a sign of private use that no answer is made of."""
+_HEAD = '{"answer_md":"'
+_THOUGHT_BEGUN = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT_END = "</think"
+
 
 @dataclass(slots=True)
 class StreamBuffer:
-    """An answer as it comes. `text` is all of it so far, `shown` what of it may be seen, as part `part`."""
+    """An answer as it comes. `text` is all of it so far, `shown` what of it may be seen, as part `part`.
+
+    Each piece costs the reading of the answer's end only: of what stands before it, `_settled` characters,
+    is seen what was seen once.
+    """
 
     part: int = 1
     text: str = ""
     shown: str = ""
+    _settled: int = 0
+    _before: str = ""
+    _head: str = ""
+    _settle_at: int = _WINDOW_CHARS
+    _has_thought: bool = False
 
     def add(self, piece: str) -> str:
         """What may be seen beyond what was shown before; a part of its own where that turns out a thought."""
+        end_of_text = self.text[-len(_THOUGHT_END) :] + piece
         self.text += piece
-        now = visible_text(self.text)
+        if _THOUGHT_END in end_of_text.lower():
+            self._settled, self._before, self._head, self._has_thought = 0, "", "", True
+        elif not self._has_thought and _THOUGHT_BEGUN.match(self.text):
+            return ""
+        window = self._head + self.text[self._settled :]
+        now = self._before + visible_text(window)
         if not now.startswith(self.shown):
             if not ends_thought(self.text):
                 return ""
             self.part, self.shown = self.part + 1, ""
         fresh, self.shown = now[len(self.shown) :], now
+        if len(self.text) > self._settle_at:
+            self._settle(window)
         return fresh
+
+    def _settle(self, window: str) -> None:
+        """Take for good what stands before the last place where the rest can be read alone."""
+        self._settle_at = len(self.text) + _WINDOW_CHARS
+        ends = [found.end() for found in _CUT.finditer(window)]
+        if not ends or _THOUGHT_END in window[ends[-1] :].lower():
+            return
+        first = window[: ends[-1]]
+        seen = visible_text(first + _MORE)
+        said = without_thinking(first)
+        is_object = bool(_STARTS_OBJECT.match(said))
+        if seen.endswith(_MORE) and (is_object or parsing.is_prose_behind(said)):
+            self._before += seen.removesuffix(_MORE)
+            self._settled += len(first) - len(self._head)
+            self._head = _HEAD if is_object else ""
 
 
 def visible_text(text: str) -> str:

@@ -150,3 +150,10 @@ def certain_prose(text: str) -> str:
     text = text[: marker.start()] if marker else text
     open_ends = (found.start() for found in (_BEGUN.search(text), _FENCE_TO_END.search(text)) if found)
     return text_formats.END_TOKENS.sub("", text[: min(open_ends, default=len(text))]).strip()
+
+
+def is_prose_behind(text: str) -> bool:
+    """Whether an output goes on as prose behind `text`: in no fence, and behind no marker."""
+    marker = "<tool_call>"
+    found = text_formats.first_marker(text + marker)
+    return found is not None and found.end() == len(text) + len(marker)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.evidence.citations import number, without_numbers
-from assistant.evidence.replies import Reply, read_reply
+from assistant.evidence.replies import Reply, StreamBuffer, read_reply, visible_text
 from engines.chat.protocol import ModelMalformed
 from tests.tables import for_each
 
@@ -93,3 +94,37 @@ def test_quoted_entries_without_a_mark_are_listed_at_the_end() -> None:
 
 def test_history_has_no_numbers() -> None:
     assert without_numbers("You wrote [1][2] code [3].") == "You wrote code."
+
+
+_PARTS = st.sampled_from(
+    [
+        "The mast came in late and nobody had paid for it [[e1]]. ",
+        "帆布的账单在六月三日到期，没有人付过。",
+        "Action taken: the crew was asked, and agreed to wait. ",
+        "```json\n[1]\n```\n",
+        "```python\nfor sail in sails:\n    print(sail)\n\n    mend(sail)\n```\n",
+        "\n\n- the first of the points\n- another [[e2, e3]]\n",
+        "```text\n" + "what the log of the harbour says of the night\n" * 30 + "[TOOL_CALLS]\n```\n",
+    ]
+)
+
+
+@settings(max_examples=12)  # each reads all of a long text for each piece of it, to compare
+@given(
+    st.lists(_PARTS, min_size=10, max_size=40).map("".join),
+    st.sampled_from(["", '<tool_call>{"name": "look"}</tool_call>', "[TOOL_CALLS]"]),
+    st.sampled_from(["", "<think>Let me look at the sails once more, and then answer. </think>"]),
+    st.booleans(),
+    st.integers(10, 60),
+)
+def test_an_answer_read_by_its_end_shows_what_all_of_it_shows(
+    answer: str, call: str, thought: str, is_object: bool, size: int
+) -> None:
+    answer += call
+    text = thought + (json.dumps({"answer_md": answer, "evidence": []}) if is_object else answer)
+    buffer, shown, by_all = StreamBuffer(), "", ""
+    for end in range(size, len(text) + size, size):
+        shown += buffer.add(text[end - size : end])
+        whole = visible_text(text[:end])
+        by_all = whole if whole.startswith(by_all) else by_all
+    assert (buffer.part, shown) == (1, by_all)
