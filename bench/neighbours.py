@@ -67,7 +67,7 @@ def _ask(report: Report, database: Database, asked: Floats, exact: Floats) -> No
         taken, found = list[float](), list[list[float]]()
         for question, best in zip(asked, exact, strict=True):
             began_s = time.thread_time()
-            ids, _ = index.candidates(question, 0, EVERY_ID, candidates)
+            ids, _, _ = index.candidates(question, 0, EVERY_ID, candidates)
             taken.append((time.thread_time() - began_s) * 1000)
             sql = f"select vector from vectors where id in ({','.join(map(str, ids))})"
             packed = np.frombuffer(b"".join(database.column(sql)), np.int8).reshape(len(ids), -1)

@@ -15,11 +15,11 @@ number depends on the model or on the size of the store: questions about nothing
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
@@ -31,8 +31,13 @@ from store.embeddings.sign_index import EVERY_ID, SignIndex, index_of, is_ready,
 from store.embeddings.vectors import Kind
 
 RESCORED = 6_000
-"""Chunks whose cosine is computed, 30 ms. With 4,000 of ten million one in 43 of the ten nearest is missed,
-with these one in 60.
+"""Of so many chunks at most the cosine is computed, 30 ms. With 4,000 of ten million one in 43 of the ten
+nearest is missed, with these one in 60.
+"""
+_READ_FIRST, _REACHED, _ERRORS = 2_000, 10, 3.5
+"""The first of them tell how far bits err; of the rest those are read that come before the tenth when they
+are at most so many standard errors nearer than told. So half the questions read no more than the first,
+and none of the ten nearest is lost (100 questions to ten million chunks).
 """
 FEW, MANY = 4_000, 20_000
 """Of no more things than the first that a filter lets through, all are compared; of no more than the second,
@@ -131,15 +136,17 @@ def _nearest(
     allowed = None if narrow is None else narrow(None, MANY + 1)
     if allowed is not None and len(allowed) <= FEW:
         ids = column(connection, _CHUNKS, (json.dumps(allowed), index.kind, index.model.id))
-        return _rescored(connection, index, query, ids, len(ids))
+        return _rescored(connection, index, query, ids, None, len(ids))
     if allowed is not None and len(allowed) <= MANY:
         return _among(connection, index, query, low, high, allowed)
     with ThreadPoolExecutor(1, "vectors") as beside:
         comparing = beside.submit(index.candidates, query, low, high, RESCORED)
         if meanwhile is not None:
             meanwhile()
-        ids, compared = comparing.result()
-    found = [near for near in _rescored(connection, index, query, ids, compared) if low <= near.id < high]
+        ids, nearness, compared = comparing.result()
+    # Where a filter comes afterwards, many are to come before it.
+    found = _rescored(connection, index, query, ids, None if narrow else nearness, compared)
+    found = [near for near in found if low <= near.id < high]
     if narrow is not None:
         kept = set(narrow([near.id for near in found], -1))
         found = [near for near in found if near.id in kept]
@@ -153,9 +160,9 @@ def _among(
 ) -> list[Near]:
     """The nearest of those that a filter lets through, where few of the nearest of all are."""
     among = np.array(sorted(allowed), dtype=np.int64)
-    ids, compared = index.candidates(query, low, high, RESCORED, among)
+    found = _rescored(connection, index, query, *index.candidates(query, low, high, RESCORED, among))
     kept = set(allowed)
-    return [near for near in _rescored(connection, index, query, ids, compared) if near.id in kept]
+    return [near for near in found if near.id in kept]
 
 
 def chunks_of(
@@ -171,7 +178,7 @@ def chunks_of(
     with database.read() as connection:
         index = _index(database, connection, kind, model, len(query))
         ids = column(connection, _CHUNKS, (json.dumps(list(thing_ids)), kind, index.model.id))
-        return _judged(connection, index, query, ids, max(len(index), len(ids)), -1.0, len(ids))
+        return _judged(connection, index, query, ids, None, max(len(index), len(ids)), -1.0, len(ids))
 
 
 def first_held(database: Database, kind: Kind) -> int:
@@ -206,43 +213,35 @@ def _index(
 
 
 def _rescored(
-    connection: apsw.Connection, index: SignIndex, query: Vectors, ids: list[int], compared: int
-) -> list[Near]:
-    """Things by the cosine of their best chunk among these, which are the nearest of so many."""
+    connection: apsw.Connection, index: SignIndex, query: Vectors, ids: list[int], nearness: Vectors | None,
+    compared: int,
+) -> list[Near]:  # fmt: skip
+    """Things by the cosine of their best chunk among these candidates."""
     best: dict[int, Near] = {}
-    for near in _judged(connection, index, query, ids, compared, MIN_COSINE, _JUDGED):
+    for near in _judged(connection, index, query, ids, nearness, compared, MIN_COSINE, _JUDGED):
         if near.id not in best or best[near.id].score < near.score:
             best[near.id] = near
     return sorted(best.values(), key=lambda near: (-near.score, -near.id))
 
 
 def _judged(
-    connection: apsw.Connection, index: SignIndex, query: Vectors, ids: list[int], compared: int,
-    least: float, most: int,
+    connection: apsw.Connection, index: SignIndex, query: Vectors, ids: list[int],
+    nearness: Vectors | None, compared: int, least: float, most: int,
 ) -> list[Near]:  # fmt: skip
     """These chunks, which are the nearest of `compared`: those with a cosine of at least `least`, the nearest
-    first, `most` of them.
+    first, `most` of them. With their `nearness` by bits, best first, those out of reach are not read.
     """
-    sample = index.sample(BACKGROUND)
-    found = rows(
-        connection,
-        """
-        select v.id, v.thing_id, v.chunk_start, v.chunk_end, v.vector from json_each(?) j
-        cross join vectors v on v.id = j.value
-        """,
-        (json.dumps(sorted({*ids, *sample})),),
-    )
-    newest = scalar(connection, "select max(id) from vectors") or 0
-    # What came after this read began is not seen by it, and not gone.
-    if missing := {number for number in {*ids, *sample} - {row[0] for row in found} if number <= newest}:
-        index.forget(missing)
+    sample, asked = index.sample(BACKGROUND), np.asarray(query, np.float32)
+    first = len(ids) if nearness is None else _READ_FIRST
+    found = _read(connection, index, {*ids[:first], *sample})
+    if nearness is not None and first < len(ids):
+        told = dict(zip(ids[:first], nearness.tolist(), strict=False))
+        reach = _in_reach([row for row in found if row[0] in told], told, asked, nearness)
+        found += _read(connection, index, {*ids[first:reach]} - {*sample})
     if not found:
         return []
-    packed = np.frombuffer(b"".join(row[4] for row in found), np.int8)
-    stored = packed.reshape(len(found), -1).astype(np.float32)
-    lengths = np.sqrt(np.einsum("ij,ij->i", stored, stored))
+    stored, lengths = _unpacked(found)
     numbers = np.array([row[0] for row in found])
-    asked = np.asarray(query, np.float32)
     cosines = stored @ asked / lengths
     chosen = np.flatnonzero(np.isin(numbers, ids) & (cosines >= least))
     chosen = chosen[np.argsort(-cosines[chosen])[:most]]
@@ -251,6 +250,47 @@ def _judged(
     scores, stand_out = _scored(units, asked, background, compared)
     judged = zip((found[at] for at in chosen), scores.round(4).tolist(), stand_out.tolist(), strict=True)
     return [Near(thing, score, start, end, is_out) for (_, thing, start, end, _), score, is_out in judged]
+
+
+def _read(connection: apsw.Connection, index: SignIndex, ids: set[int]) -> list[tuple[Any, ...]]:
+    """Rows of these ids, which the index is told of where they are gone: id, thing, start, end, vector."""
+    found = rows(
+        connection,
+        """
+        select v.id, v.thing_id, v.chunk_start, v.chunk_end, v.vector from json_each(?) j
+        cross join vectors v on v.id = j.value
+        """,
+        (json.dumps(sorted(ids)),),
+    )
+    newest = scalar(connection, "select max(id) from vectors") or 0
+    # What came after this read began is not seen by it, and not gone.
+    if missing := {number for number in ids - {row[0] for row in found} if number <= newest}:
+        index.forget(missing)
+    return found
+
+
+def _unpacked(found: Sequence[tuple[Any, ...]]) -> tuple[Vectors, Vectors]:
+    """The vectors of rows as they are stored, ``float32[n, dimension]``, and their lengths."""
+    packed = np.frombuffer(b"".join(row[4] for row in found), np.int8)
+    stored = packed.reshape(len(found), -1).astype(np.float32)
+    return stored, np.sqrt(np.einsum("ij,ij->i", stored, stored))
+
+
+def _in_reach(
+    found: Sequence[tuple[Any, ...]], told: Mapping[int, float], query: Vectors, nearness: Vectors
+) -> int:
+    """How many candidates, best first, may be as near as the tenth of those that are `found`; all, where none
+    of those is left. What bits have `told` of them is fitted to their cosines by least squares.
+    """
+    if not found:
+        return len(nearness)
+    stored, lengths = _unpacked(found)
+    cosines, by_bits = stored @ query / lengths, np.array([told[row[0]] for row in found])
+    mean, of_bits = cosines.mean(), by_bits.mean()
+    slope = ((by_bits - of_bits) * (cosines - mean)).mean() / (by_bits.var() or 1)
+    error = np.std(cosines - slope * by_bits)
+    tenth = np.sort(cosines)[-_REACHED:][0]
+    return int(np.count_nonzero(mean + slope * (nearness - of_bits) + _ERRORS * error >= tenth))
 
 
 def _scored(

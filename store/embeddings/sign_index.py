@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import apsw
@@ -52,6 +52,14 @@ EVERY_ID = 2**62
 Ids = npt.NDArray[np.int64]
 Places = slice | Ids
 _NOWHERE: Ids = np.empty(0, np.int64)
+
+
+class Candidates(NamedTuple):
+    """Row ids of the nearest of so many `compared`, best first, and how near each is as far as bits tell."""
+
+    ids: list[int]
+    nearness: npt.NDArray[np.float32]
+    compared: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +186,13 @@ class SignIndex:
 
     def candidates(
         self, query: npt.NDArray[np.floating], low: int, high: int, count: int, among: Ids | None = None
-    ) -> tuple[list[int], int]:
-        """Row ids of those nearest to the query as far as signs tell, among things in ``[low, high)`` and
-        those that are `_GROUPED` with one.
-
-        `among` (sorted thing ids) narrows them further. They are at most `count`, of as many as the second
-        value says.
+    ) -> Candidates:
+        """Those nearest to the query as far as signs tell, at most `count` of them, among things in
+        ``[low, high)`` and those that are `_GROUPED` with one; `among` (sorted ids) narrows them further.
         """
         blocks = self._blocks
         if not blocks:
-            return [], 0
+            return Candidates([], np.empty(0, np.float32), 0)
         low, high = low >> self._left_off, ((high - 1) >> self._left_off) + 1
         among = None if among is None else among >> self._left_off
         turned = np.asarray(query, np.float32) @ blocks[0].coding.turn
@@ -198,14 +203,17 @@ class SignIndex:
             share = max(_PASSING_LEAST * count / compared, 1 / _PASSING)
             farthest = _farthest(inside, bits, share)
             inside = _in_halves(inside, lambda block, places: block.passing(places, bits, farthest))
-        chosen = np.arange(sum(_sizes(inside)))
-        if chosen.size > count:
-            higher = np.concatenate([block.higher_at(places) for block, places in inside], axis=1)
-            lower = np.concatenate([block.lower_at(places) for block, places in inside], axis=1)
-            chosen = np.sort(np.argpartition(-nearness(turned, higher, lower), count)[:count])
+        higher = np.concatenate([block.higher_at(places) for block, places in inside], axis=1)
+        lower = np.concatenate([block.lower_at(places) for block, places in inside], axis=1)
+        near = nearness(turned, higher, lower)
+        chosen = np.arange(near.size)
+        if near.size > count:
+            chosen = np.sort(np.argpartition(-near, count)[:count])
         # The rows of those alone: each lies in a line of memory of its own.
         found = _places_of(inside, chosen)
-        return [row for block, places in found for row in block.rows_at(places).tolist()], compared
+        row_ids = np.concatenate([block.rows_at(places) for block, places in found])
+        best_first = np.argsort(-near[chosen])
+        return Candidates(row_ids[best_first].tolist(), near[chosen][best_first], compared)
 
     def sample(self, count: int) -> list[int]:
         """Row ids evenly over everything held, at most `count`."""

@@ -143,6 +143,25 @@ def test_bits_choose_the_nearest_few(database: Database, monkeypatch: pytest.Mon
     assert set(near_ids(database, query, limit=10)) == set(range(995, 1005))
 
 
+@pytest.mark.parametrize("first", [15, 40])
+def test_candidates_out_of_reach_are_not_missed(
+    database: Database, monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    """Also where all that would be read first have gone."""
+    fill(database, directions(2_000, 128))
+    queries = directions(12, 128)
+    monkeypatch.setattr(knn, "RESCORED", 120)
+    whole = [near_ids(database, query, limit=5, above_chance=False) for query in queries]
+    monkeypatch.setattr(knn, "_READ_FIRST", first)
+    in_steps = [near_ids(database, query, limit=5, above_chance=False) for query in queries]
+    assert list(map(len, whole)) == [5] * 12
+    assert sum(len({*a} & {*b}) for a, b in zip(whole, in_steps, strict=True)) >= 59
+    for thing in near_ids(database, queries[0], limit=first, above_chance=False):
+        with database.write() as connection:
+            connection.execute("delete from vectors where thing_id = ?", (thing,))
+    assert near_ids(database, queries[0], limit=5, above_chance=False)
+
+
 def test_range_and_filter_hold(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     [one] = directions(1)
     fill(database, np.stack([one] * 100))
@@ -275,7 +294,7 @@ def test_coding_learnt_of_few_is_learnt_anew_once_there_are_many(database: Datab
         with database.read() as connection:
             index.refresh(connection)
         assert index._blocks[0].coding.learnt_from == learnt_from
-        candidates, compared = index.candidates(made[7], 0, sign_index.EVERY_ID, number)
+        candidates, _, compared = index.candidates(made[7], 0, sign_index.EVERY_ID, number)
         assert (sorted(candidates), compared) == (list(range(1, number + 1)), number)
 
 
