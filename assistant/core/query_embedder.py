@@ -112,8 +112,14 @@ class QueryEmbedder:
         """The same for whoever words can answer: where meaning takes longer than a moment, because a model is
         loaded or an endpoint is slow, the problem is `LOADING`, and it is there for whoever asks again.
         """
+        return self.begin(text, turn_id, mode=mode)()
+
+    def begin(
+        self, text: str, turn_id: int | None = None, *, mode: str = "hybrid"
+    ) -> Callable[[], RetrievalQuery]:
+        """The same, begun now: what is returned waits for it, no longer than a moment from here."""
         if mode != "hybrid" or self.is_off or not text.strip():
-            return self.asked(text, mode=mode)
+            return partial(self.asked, text, turn_id, mode=mode)
         found: list[RetrievalQuery] = []
 
         def ask() -> None:
@@ -126,11 +132,18 @@ class QueryEmbedder:
                 self._asking.release()
                 self._database.close_thread()
 
-        if self._asking.acquire(blocking=False):
-            thread = threading.Thread(target=ask, name="meaning", daemon=True)
+        def wait() -> RetrievalQuery:
+            if is_begun:
+                thread.join(max(0.0, until_s - time.monotonic()))
+            return found[0] if found else RetrievalQuery(text, problem=LOADING)
+
+        thread, until_s = (
+            threading.Thread(target=ask, name="meaning", daemon=True),
+            time.monotonic() + MOMENT_S,
+        )
+        if is_begun := self._asking.acquire(blocking=False):
             thread.start()
-            thread.join(MOMENT_S)
-        return found[0] if found else RetrievalQuery(text, problem=LOADING)
+        return wait
 
     def warm(self) -> None:
         """Have a thread load the models of this process a moment from now, unless they are there: the first

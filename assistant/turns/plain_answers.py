@@ -303,10 +303,8 @@ class PlainAnswer:
         """How near each line is to the question in meaning, where there are vectors."""
         entries, embedder = {entry.frame.id: entry for entry in self.entries}, self.turn.services.embedder
         meaning = embedder.asked(self.plan.searched_for, self.turn.stored.id) if embedder else WORDS_ONLY
-        if meaning.vector is None or meaning.model is None:
-            return {}
         try:
-            chunks = knn.chunks_of(self.turn.database, "frame", entries, meaning.model, meaning.vector)
+            chunks = knn.chunks_of(self.turn.database, "frame", entries, meaning)
         except SemanticUnavailable:
             return {}
         nearness: dict[str, float] = {}

@@ -15,11 +15,12 @@ number depends on the model or on the size of the store: questions about nothing
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -27,8 +28,8 @@ import numpy.typing as npt
 
 from store.core.database import Database, column, rows, scalar
 from store.embeddings import vectors
-from store.embeddings.sign_index import EVERY_ID, SignIndex, index_of, is_ready, load_index
-from store.embeddings.vectors import Kind
+from store.embeddings.sign_index import EVERY_ID, Candidates, SignIndex, index_of, is_ready, load_index
+from store.embeddings.vectors import Kind, Model
 
 RESCORED = 6_000
 """Of so many chunks at most the cosine is computed, 30 ms. With 4,000 of ten million one in 43 of the ten
@@ -57,6 +58,10 @@ _LOOK_ALIKE = 0.9
 
 Vectors = npt.NDArray[np.floating]
 
+_Row = tuple[int, int, int, int, bytes]
+"""Of a vector: its id, its thing, where its chunk starts and ends, and its numbers."""
+Passing = Callable[[list[int]], Collection[int]]
+"""Which of these things pass."""
 Narrow = Callable[[list[int] | None, int], list[int]]
 """Which of these things pass the filters; with None, of all things that do at most so many, -1 for all."""
 
@@ -101,27 +106,45 @@ class SemanticUnavailable(Exception):
 def nearest(
     database: Database,
     kind: Kind,
-    model: str,
-    query: npt.NDArray[np.floating],
+    asked: RetrievalQuery | Callable[[], RetrievalQuery],
     *,
     low: int = 0,
     high: int = EVERY_ID,
     narrow: Narrow | None = None,
     limit: int = 150,
-    above_chance: bool = True,
     meanwhile: Callable[[], object] | None = None,
 ) -> list[Near]:
-    """The things nearest to the unit vector `query`, best first, the newer of two equal ones first.
+    """The things nearest to what is asked, best first, the newer of two equal ones first.
 
-    Only things with ids in ``[low, high)`` that `narrow` lets through, and unless `above_chance` is false
-    only those that stand out. While another thread compares bits, this one does `meanwhile`. Raises
-    `SemanticUnavailable`: ``no_embeddings`` while no vector of `model` is stored, ``model_changed`` when
-    another one is active, ``index_building`` while a large index is being loaded.
+    Only things with ids in ``[low, high)`` that `narrow` lets through. While another thread waits for what is
+    `asked` and compares bits, this one does `meanwhile`. Raises `SemanticUnavailable`: the problem of what is
+    asked, ``no_embeddings`` while no vector is stored, ``model_changed`` when another model is active than
+    asks, ``index_building`` while a large index is being loaded.
     """
+    if not callable(asked):
+        vector_of(asked)
+    wait = asked if callable(asked) else partial(replace, asked)
     with database.read() as connection:
-        index = _index(database, connection, kind, model, len(query))
-        found = _nearest(connection, index, query, low, high, narrow, limit, meanwhile)
-        return [near for near in found if near.stands_out or not above_chance][:limit]
+        try:
+            index = _index(database, connection, kind)
+        except SemanticUnavailable:
+            vector_of(wait())
+            raise
+
+        def made() -> Vectors:
+            return vector_of(wait(), index.model)
+
+        return _nearest(connection, index, made, low, high, narrow, limit, meanwhile)[:limit]
+
+
+def vector_of(asked: RetrievalQuery, model: Model | None = None) -> Vectors:
+    """The vector of what is asked; raises `SemanticUnavailable` where it has none, or not of this model."""
+    if asked.vector is None or asked.model is None:
+        missing = "no_embeddings" if asked.model is None else "embedder_unavailable"
+        raise SemanticUnavailable(asked.problem or missing)
+    if model and (model.name, model.dimension) != (asked.model, len(asked.vector)):
+        raise SemanticUnavailable("model_changed")
+    return asked.vector
 
 
 _CHUNKS = """
@@ -130,28 +153,33 @@ select v.id from json_each(?) j cross join vectors v on v.kind = ? and v.thing_i
 
 
 def _nearest(
-    connection: apsw.Connection, index: SignIndex, query: Vectors, low: int, high: int,
+    connection: apsw.Connection, index: SignIndex, asked: Callable[[], Vectors], low: int, high: int,
     narrow: Narrow | None, limit: int, meanwhile: Callable[[], object] | None,
 ) -> list[Near]:  # fmt: skip
     allowed = None if narrow is None else narrow(None, MANY + 1)
-    if allowed is not None and len(allowed) <= FEW:
-        ids = column(connection, _CHUNKS, (json.dumps(allowed), index.kind, index.model.id))
-        return _rescored(connection, index, query, ids, None, len(ids))
-    if allowed is not None and len(allowed) <= MANY:
-        return _among(connection, index, query, low, high, allowed)
+
+    def compared() -> tuple[Vectors, Candidates | None]:
+        query, is_many = asked(), allowed is None or len(allowed) > MANY
+        return query, index.candidates(query, low, high, RESCORED) if is_many else None
+
     with ThreadPoolExecutor(1, "vectors") as beside:
-        comparing = beside.submit(index.candidates, query, low, high, RESCORED)
+        comparing = beside.submit(compared)
         if meanwhile is not None:
             meanwhile()
-        ids, nearness, compared = comparing.result()
-    # Where a filter comes afterwards, many are to come before it.
-    found = _rescored(connection, index, query, ids, None if narrow else nearness, compared)
-    found = [near for near in found if low <= near.id < high]
-    if narrow is not None:
-        kept = set(narrow([near.id for near in found], -1))
-        found = [near for near in found if near.id in kept]
-        if len(ids) < compared and len(found) < limit:
-            return _among(connection, index, query, low, high, narrow(None, -1))
+        query, candidates = comparing.result()
+    if allowed is not None and len(allowed) <= FEW:
+        ids = column(connection, _CHUNKS, (json.dumps(allowed), index.kind, index.model.id))
+        return _rescored(connection, index, query, Candidates(ids, None, len(ids)), _all)
+    if candidates is None:
+        return _among(connection, index, query, low, high, allowed or [])
+
+    def passing(things: list[int]) -> Collection[int]:
+        inside = [thing for thing in things if low <= thing < high]
+        return narrow(inside, -1) if narrow else inside
+
+    found = _rescored(connection, index, query, candidates, passing)
+    if narrow and len(found) < limit and len(candidates.ids) < candidates.compared:
+        return _among(connection, index, query, low, high, narrow(None, -1))
     return found
 
 
@@ -160,25 +188,29 @@ def _among(
 ) -> list[Near]:
     """The nearest of those that a filter lets through, where few of the nearest of all are."""
     among = np.array(sorted(allowed), dtype=np.int64)
-    found = _rescored(connection, index, query, *index.candidates(query, low, high, RESCORED, among))
-    kept = set(allowed)
-    return [near for near in found if near.id in kept]
+    candidates = index.candidates(query, low, high, RESCORED, among)
+    return _rescored(connection, index, query, candidates, set(allowed).intersection)
+
+
+def _all(things: list[int]) -> Collection[int]:
+    return things
 
 
 def chunks_of(
     database: Database,
     kind: Kind,
     thing_ids: Iterable[int],
-    model: str,
-    query: npt.NDArray[np.floating],
+    asked: RetrievalQuery,
 ) -> list[Near]:
-    """How near each chunk of these things is to the unit vector `query`, and whether it stands out. Raises
+    """How near each chunk of these things is to what is asked, and whether it stands out. Raises
     `SemanticUnavailable` as `nearest` does.
     """
     with database.read() as connection:
-        index = _index(database, connection, kind, model, len(query))
+        index = _index(database, connection, kind)
+        vector = vector_of(asked, index.model)
         ids = column(connection, _CHUNKS, (json.dumps(list(thing_ids)), kind, index.model.id))
-        return _judged(connection, index, query, ids, None, max(len(index), len(ids)), -1.0, len(ids))
+        candidates = Candidates(ids, None, max(len(index), len(ids)))
+        return _judged(connection, index, vector, candidates, _all, -1.0, len(ids))
 
 
 def first_held(database: Database, kind: Kind) -> int:
@@ -196,14 +228,10 @@ def load_neighbours(database: Database, kind: Kind) -> None:
         load_index(database, index_of(database, kind, active))
 
 
-def _index(
-    database: Database, connection: apsw.Connection, kind: Kind, model: str, dimension: int
-) -> SignIndex:
+def _index(database: Database, connection: apsw.Connection, kind: Kind) -> SignIndex:
     active = vectors.active(connection)
     if active is None:
         raise SemanticUnavailable("no_embeddings")
-    if active.name != model or active.dimension != dimension:
-        raise SemanticUnavailable("model_changed")
     index = index_of(database, kind, active)
     if not is_ready(database, connection, index):
         raise SemanticUnavailable("index_building")
@@ -213,48 +241,46 @@ def _index(
 
 
 def _rescored(
-    connection: apsw.Connection, index: SignIndex, query: Vectors, ids: list[int], nearness: Vectors | None,
-    compared: int,
-) -> list[Near]:  # fmt: skip
+    connection: apsw.Connection, index: SignIndex, query: Vectors, candidates: Candidates, passing: Passing
+) -> list[Near]:
     """Things by the cosine of their best chunk among these candidates."""
     best: dict[int, Near] = {}
-    for near in _judged(connection, index, query, ids, nearness, compared, MIN_COSINE, _JUDGED):
+    for near in _judged(connection, index, query, candidates, passing, MIN_COSINE, _JUDGED):
         if near.id not in best or best[near.id].score < near.score:
             best[near.id] = near
     return sorted(best.values(), key=lambda near: (-near.score, -near.id))
 
 
 def _judged(
-    connection: apsw.Connection, index: SignIndex, query: Vectors, ids: list[int],
-    nearness: Vectors | None, compared: int, least: float, most: int,
+    connection: apsw.Connection, index: SignIndex, query: Vectors, candidates: Candidates,
+    passing: Passing, least: float, most: int,
 ) -> list[Near]:  # fmt: skip
-    """These chunks, which are the nearest of `compared`: those with a cosine of at least `least`, the nearest
-    first, `most` of them. With their `nearness` by bits, best first, those out of reach are not read.
+    """Of these chunks those of things that pass, with a cosine of at least `least`, the nearest first, `most`
+    of them. Where bits told how near they are, those out of reach are not read.
     """
-    sample, asked = index.sample(BACKGROUND), np.asarray(query, np.float32)
+    ids, nearness, compared = candidates
+    asked = np.asarray(query, np.float32)
     first = len(ids) if nearness is None else _READ_FIRST
-    found = _read(connection, index, {*ids[:first], *sample})
+    found = _passing(_read(connection, index, ids[:first]), passing)
     if nearness is not None and first < len(ids):
         told = dict(zip(ids[:first], nearness.tolist(), strict=False))
-        reach = _in_reach([row for row in found if row[0] in told], told, asked, nearness)
-        found += _read(connection, index, {*ids[first:reach]} - {*sample})
+        reach = _in_reach(found, told, asked, nearness)
+        found += _passing(_read(connection, index, ids[first:reach]), passing)
     if not found:
         return []
-    stored, lengths = _unpacked(found)
-    numbers = np.array([row[0] for row in found])
-    cosines = stored @ asked / lengths
-    chosen = np.flatnonzero(np.isin(numbers, ids) & (cosines >= least))
+    units = _units(found)
+    cosines = units @ asked
+    chosen = np.flatnonzero(cosines >= least)
     chosen = chosen[np.argsort(-cosines[chosen])[:most]]
-    of_both = (chosen, np.flatnonzero(np.isin(numbers, sample)))
-    units, background = (stored[places] / lengths[places, None] for places in of_both)
-    scores, stand_out = _scored(units, asked, background, compared)
+    background = _units(_read(connection, index, index.sample(BACKGROUND)))
+    scores, stand_out = _scored(units[chosen], asked, background, compared)
     judged = zip((found[at] for at in chosen), scores.round(4).tolist(), stand_out.tolist(), strict=True)
     return [Near(thing, score, start, end, is_out) for (_, thing, start, end, _), score, is_out in judged]
 
 
-def _read(connection: apsw.Connection, index: SignIndex, ids: set[int]) -> list[tuple[Any, ...]]:
-    """Rows of these ids, which the index is told of where they are gone: id, thing, start, end, vector."""
-    found = rows(
+def _read(connection: apsw.Connection, index: SignIndex, ids: Sequence[int]) -> list[_Row]:
+    """Their rows in the order of ids; the index is told of those that are gone."""
+    found: list[_Row] = rows(
         connection,
         """
         select v.id, v.thing_id, v.chunk_start, v.chunk_end, v.vector from json_each(?) j
@@ -264,28 +290,30 @@ def _read(connection: apsw.Connection, index: SignIndex, ids: set[int]) -> list[
     )
     newest = scalar(connection, "select max(id) from vectors") or 0
     # What came after this read began is not seen by it, and not gone.
-    if missing := {number for number in ids - {row[0] for row in found} if number <= newest}:
+    if missing := {number for number in {*ids} - {row[0] for row in found} if number <= newest}:
         index.forget(missing)
     return found
 
 
-def _unpacked(found: Sequence[tuple[Any, ...]]) -> tuple[Vectors, Vectors]:
-    """The vectors of rows as they are stored, ``float32[n, dimension]``, and their lengths."""
+def _passing(found: list[_Row], passing: Passing) -> list[_Row]:
+    kept = set(passing(list({row[1] for row in found})))
+    return [row for row in found if row[1] in kept]
+
+
+def _units(found: Sequence[_Row]) -> Vectors:
+    """The vectors of rows, each of unit length: ``float32[n, dimension]``; of no row ``[0, 0]``."""
     packed = np.frombuffer(b"".join(row[4] for row in found), np.int8)
-    stored = packed.reshape(len(found), -1).astype(np.float32)
-    return stored, np.sqrt(np.einsum("ij,ij->i", stored, stored))
+    stored = packed.reshape(len(found), -1 if found else 0).astype(np.float32)
+    return np.asarray(stored / np.sqrt(np.einsum("ij,ij->i", stored, stored))[:, None])
 
 
-def _in_reach(
-    found: Sequence[tuple[Any, ...]], told: Mapping[int, float], query: Vectors, nearness: Vectors
-) -> int:
+def _in_reach(found: Sequence[_Row], told: Mapping[int, float], query: Vectors, nearness: Vectors) -> int:
     """How many candidates, best first, may be as near as the tenth of those that are `found`; all, where none
     of those is left. What bits have `told` of them is fitted to their cosines by least squares.
     """
     if not found:
         return len(nearness)
-    stored, lengths = _unpacked(found)
-    cosines, by_bits = stored @ query / lengths, np.array([told[row[0]] for row in found])
+    cosines, by_bits = _units(found) @ query, np.array([told[row[0]] for row in found])
     mean, of_bits = cosines.mean(), by_bits.mean()
     slope = ((by_bits - of_bits) * (cosines - mean)).mean() / (by_bits.var() or 1)
     error = np.std(cosines - slope * by_bits)

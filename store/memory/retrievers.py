@@ -24,7 +24,7 @@ import apsw
 
 from store.core.database import Database, column, rows
 from store.embeddings import knn
-from store.embeddings.knn import RetrievalQuery, SemanticUnavailable
+from store.embeddings.knn import RetrievalQuery, SemanticUnavailable, vector_of
 from store.embeddings.vectors import Kind
 from store.search.query import Query
 
@@ -181,10 +181,6 @@ def _by_meaning(
     database: Database, connection: apsw.Connection, question: Question, limit: int
 ) -> tuple[Ranked, str | None]:
     asked, corpus = question.asked, question.corpus
-    if asked.vector is None or asked.model is None:
-        return [], asked.problem or "no_embeddings"
-    if question.mode == "hybrid" and question.parsed.is_exact:
-        return [], "exact_query"
 
     def narrow(ids: list[int] | None, at_most: int) -> list[int]:
         among = "" if ids is None else "and m.id in (select value from json_each(:among))"
@@ -192,13 +188,17 @@ def _by_meaning(
         return column(connection, sql, {**question.values, "among": str(ids), "at_most": at_most})
 
     try:
-        found = knn.nearest(database, corpus.kind, asked.model, asked.vector, narrow=narrow, limit=limit)
+        vector_of(asked)
+        if question.mode == "hybrid" and question.parsed.is_exact:
+            return [], "exact_query"
+        found = knn.nearest(database, corpus.kind, asked, narrow=narrow, limit=limit)
     except SemanticUnavailable as error:
         return [], error.reason
     except (ValueError, apsw.SQLError) as error:
         log.warning("vectors cannot be searched: %s", type(error).__name__)
         return [], "vector_query_failed"
-    return [(each.score, each.id) for each in found], None if found else "no_vector_hits"
+    standing_out = [(each.score, each.id) for each in found if each.stands_out]
+    return standing_out, None if standing_out else "no_vector_hits"
 
 
 def newest(connection: apsw.Connection, question: Question, limit: int) -> Ranked:

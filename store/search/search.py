@@ -103,7 +103,7 @@ def search(
     cursor: str | None = None,
     offset: int = 0,
     deadline_s: float = 5.0,
-    meaning: RetrievalQuery = WORDS_ONLY,
+    meaning: RetrievalQuery | Callable[[], RetrievalQuery] = WORDS_ONLY,
     above_chance: bool = True,
     fold: bool = False,
 ) -> Page:
@@ -113,8 +113,9 @@ def search(
     cursor, or from the first page on. ``fts`` takes words as they stand.
 
     `meaning` is `text` as a vector, or says why there is none, for `fallback_reason`: then ``hybrid`` and
-    ``semantic`` answer by words. What means something near the question has to stand out of the store, unless
-    `above_chance` is false: for somebody who judges each hit by himself.
+    ``semantic`` answer by words. One that is still being made is waited for beside the words. What means
+    something near the question has to stand out of the store, unless `above_chance` is false: for somebody
+    who judges each hit by himself.
 
     `fold` has a run of look-alike frames be one hit (`store.search.hits.folded`); totals are of frames.
 
@@ -362,7 +363,7 @@ def nearest_frames(
     database: Database,
     asked: Query,
     allow: Callable[[], Finder],
-    meaning: RetrievalQuery,
+    meaning: RetrievalQuery | Callable[[], RetrievalQuery],
     mode: Mode,
     order: Order,
     *,
@@ -381,27 +382,22 @@ def nearest_frames(
         return SemanticResult({}, "exact_query")
     if mode == "hybrid" and order != "relevance":
         return SemanticResult({}, "ordered_by_time")
-    if meaning.vector is None or meaning.model is None:
-        missing = "no_embeddings" if meaning.model is None else "embedder_unavailable"
-        return SemanticResult({}, meaning.problem or missing)
     allowed = allow()
     try:
         found = knn.nearest(
             database,
             "frame",
-            meaning.model,
-            meaning.vector,
+            meaning,
             low=allowed.range.low,
             high=allowed.range.high,
             narrow=_narrow(allowed) if allowed.is_narrowed else None,
             limit=NEAR_LIMIT,
-            above_chance=above_chance and meaning.likeness is None,
             meanwhile=meanwhile,
         )
-        if above_chance and meaning.likeness is not None:
-            found = _saying(database, found, meaning.likeness)
     except SemanticUnavailable as error:
         return SemanticResult({}, error.reason)
+    if above_chance:
+        found = _saying(database, found, (meaning() if callable(meaning) else meaning).likeness)
     near = {each.id: each for each in found}
     # The first moment of which the index holds every frame, and its first id.
     since_ms = frames.captured_ms_of(knn.first_held(database, "frame") + frames.ID_STEP - 1)
@@ -412,7 +408,7 @@ def nearest_frames(
 
 
 def _saying(
-    database: Database, found: Sequence[Near], likeness: Callable[[Sequence[str]], Sequence[float]]
+    database: Database, found: Sequence[Near], likeness: Callable[[Sequence[str]], Sequence[float]] | None
 ) -> list[Near]:
     """Those of the nearest whose words say what is asked, the likest first; where that cannot be told, those
     that stand out.
@@ -420,6 +416,8 @@ def _saying(
     A sentence of another world is as near to some line as a question to its answer (z of 2.6 to 4.2 and of
     2.9 to 5.9); but no word of that line means what one of its words means.
     """
+    if likeness is None:
+        return [near for near in found if near.stands_out]
     sql = """
         select r.frame_id, substr(r.text, 1 + j.value ->> 1, (j.value ->> 2) - (j.value ->> 1))
         from json_each(?) j cross join readings r on r.frame_id = j.value ->> 0 and r.is_current = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -118,10 +119,10 @@ def search(query: SearchQuery) -> SearchAnswer:
     return search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
 
 
-def _meaning(query: SearchQuery) -> RetrievalQuery:
+def _meaning(query: SearchQuery) -> RetrievalQuery | Callable[[], RetrievalQuery]:
     """A later page goes on with what the first one found."""
     embedder = services().embedder
-    ask = embedder.asked if query.cursor or query.offset else embedder.asked_soon
+    ask = embedder.asked if query.cursor or query.offset else embedder.begin
     return ask(query.q, mode=query.mode)
 
 

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 
 from store.core.database import Database, rows, scalar
 from store.embeddings import coding, knn, sign_index, vectors
-from store.embeddings.knn import SemanticUnavailable
+from store.embeddings.knn import RetrievalQuery, SemanticUnavailable
 from store.embeddings.sign_index import SignIndex
 from tests.meanwhile import Beside
 from tests.store.search.plans import plans
@@ -40,8 +40,12 @@ def model_of(database: Database) -> vectors.Model:
     return found
 
 
-def near_ids(database: Database, query: np.ndarray, **options: object) -> list[int]:
-    return [near.id for near in knn.nearest(database, "document", "m", query, **options)]  # type: ignore[arg-type]
+def near_ids(
+    database: Database, query: np.ndarray, *, above_chance: bool = True, **options: object
+) -> list[int]:
+    asked = RetrievalQuery("", query, "m")
+    found = knn.nearest(database, "document", asked, **options)  # type: ignore[arg-type]
+    return [near.id for near in found if near.stands_out or not above_chance]
 
 
 # -- rows and the queue -------------------------------------------------------------------
@@ -184,7 +188,7 @@ def test_thing_counts_with_its_best_chunk(database: Database) -> None:
     with database.write() as connection:
         first, second = vectors.quantize(np.stack([one, other]))
         vectors.add(connection, "document", 5, "m", [(0, 4, second), (5, 9, first)])
-    [near] = knn.nearest(database, "document", "m", one)
+    [near] = knn.nearest(database, "document", RetrievalQuery("", one, "m"))
     assert (near.id, near.start, near.end) == (5, 5, 9)
     assert near.score > 0.99
 
@@ -202,7 +206,7 @@ def test_reason_why_nothing_can_be_said(
 ) -> None:
     fill(database, directions(1))
     with pytest.raises(SemanticUnavailable, match=reason):
-        knn.nearest(database, kind, model, np.ones(size, np.float32))
+        knn.nearest(database, kind, RetrievalQuery("", np.ones(size, np.float32), model))
 
 
 def test_large_index_is_loaded_beside_the_questions(

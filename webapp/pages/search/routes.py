@@ -25,7 +25,7 @@ def show() -> Response:
     if not asked.q:
         own.embedder.warm()  # somebody is about to search
     # A later page goes on with what the first one found.
-    meaning = own.embedder.asked(asked.q) if asked.after else own.embedder.asked_soon(asked.q)
+    meaning = own.embedder.asked(asked.q) if asked.after else own.embedder.begin(asked.q)
     try:
         results = page(own.database, asked, viewer(), request.args.get("group", ""), meaning)
     except BadCursor:

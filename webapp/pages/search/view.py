@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -94,7 +94,7 @@ def page(
     asked: SearchRequest,
     viewer: Viewer,
     last_group: str = "",
-    meaning: RetrievalQuery = WORDS_ONLY,
+    meaning: RetrievalQuery | Callable[[], RetrievalQuery] = WORDS_ONLY,
 ) -> dict[str, Any]:
     """What `search/search.html` draws, or its next part when `asked.after` is set; `last_group` is where that
     left off.
