@@ -72,6 +72,7 @@ class QueryEmbedder:
         self._lock = threading.Lock()
         self._asking = threading.BoundedSemaphore(_ASKING)
         self._is_warm = False
+        self._knows_words = False  # its model is loaded
         self._resting: threading.Timer | None = None
         # The pages of one search ask the same again; the text itself is not kept.
         self._known: OrderedDict[bytes, tuple[npt.NDArray[np.floating], str]] = OrderedDict()
@@ -121,28 +122,27 @@ class QueryEmbedder:
         if mode != "hybrid" or self.is_off or not text.strip():
             return partial(self.asked, text, turn_id, mode=mode)
         found: list[RetrievalQuery] = []
+        is_there = threading.Event()
 
         def ask() -> None:
             try:
-                meaning = self.asked(text, turn_id)
-                if meaning.likeness:  # the model of single words is another one
-                    meaning.likeness([text])
-                found.append(meaning)
+                found.append(self.asked(text, turn_id))
+                if self._knows_words:
+                    is_there.set()
+                if found[0].likeness:  # the model of single words is another one
+                    found[0].likeness([text])
             finally:
+                is_there.set()
                 self._asking.release()
                 self._database.close_thread()
 
         def wait() -> RetrievalQuery:
-            if is_begun:
-                thread.join(max(0.0, until_s - time.monotonic()))
-            return found[0] if found else RetrievalQuery(text, problem=LOADING)
+            in_time = is_begun and is_there.wait(max(0.0, until_s - time.monotonic()))
+            return found[0] if in_time and found else RetrievalQuery(text, problem=LOADING)
 
-        thread, until_s = (
-            threading.Thread(target=ask, name="meaning", daemon=True),
-            time.monotonic() + MOMENT_S,
-        )
+        until_s = time.monotonic() + MOMENT_S
         if is_begun := self._asking.acquire(blocking=False):
-            thread.start()
+            threading.Thread(target=ask, name="meaning", daemon=True).start()
         return wait
 
     def warm(self) -> None:
@@ -208,7 +208,9 @@ class QueryEmbedder:
             embedder = self._local()
             if embedder and words and terms:
                 try:
-                    return self._word_vectors(embedder, words) @ self._word_vectors(embedder, terms).T
+                    cosines = self._word_vectors(embedder, words) @ self._word_vectors(embedder, terms).T
+                    self._knows_words = True
+                    return cosines
                 except EmbeddingError as error:
                     self._lost(error)
         return np.empty((0, 0), np.float32)
@@ -240,7 +242,7 @@ class QueryEmbedder:
         with self._lock:
             self._resting = None
             if allocator.rest(self._embedder):
-                self._is_warm = False
+                self._is_warm = self._knows_words = False
             elif self._embedder is not None:
                 self._resting = _started(_REST_AFTER_S, self._rest)
 
@@ -261,7 +263,7 @@ class QueryEmbedder:
             self._next_open_s = time.monotonic() + OPEN_AGAIN_S
             if self._embedder is not None:
                 self._embedder.close()
-            self._embedder = None
+            self._embedder, self._knows_words = None, False
         if self.problem != problem:
             log.warning("search by meaning is unavailable: %s", problem)
         self.problem = problem

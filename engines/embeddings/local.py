@@ -14,6 +14,7 @@ import re
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
@@ -85,12 +86,17 @@ class LocalEmbedder:
             return vectors
 
     def embed_words(self, words: Sequence[str]) -> Vectors:
-        """All by the multilingual encoder, where it is installed: of one word the language is not known."""
+        """All by the multilingual encoder, where it is installed: of one word the language is not known.
+        Two threads share them: somebody waits.
+        """
         with self._using:
             english = self._minilm()
             if self._alignment is None:
                 return english.embed(words)
-            return self._alignment.centred_words(self._multilingual().embed(words))
+            embed, half = self._multilingual().embed, len(words) // 2
+            with ThreadPoolExecutor(1, "words") as beside:
+                second = beside.submit(embed, words[half:])
+                return self._alignment.centred_words(np.concatenate([embed(words[:half]), second.result()]))
 
     def reads(self, text: str) -> bool:
         """Whether its words, or most of its letters, are of a writing that one of the models saw."""

@@ -15,10 +15,11 @@ number depends on the model or on the size of the store: questions about nothing
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -35,10 +36,10 @@ RESCORED = 6_000
 """Of so many chunks at most the cosine is computed, 30 ms. With 4,000 of ten million one in 43 of the ten
 nearest is missed, with these one in 60.
 """
-_READ_FIRST, _REACHED, _ERRORS = 2_000, 10, 3.5
+_READ_FIRST, _REACHED, _ERRORS = 2_000, 10, 3.0
 """The first of them tell how far bits err; of the rest those are read that come before the tenth when they
-are at most so many standard errors nearer than told. So half the questions read no more than the first,
-and none of the ten nearest is lost (100 questions to ten million chunks).
+are at most so many standard errors nearer than told. So three of four questions read no more than the first,
+and the ten nearest are found as often as with all read (200 questions to ten million chunks, `docs/scale.md`).
 """
 FEW, MANY = 4_000, 20_000
 """Of no more things than the first that a filter lets through, all are compared; of no more than the second,
@@ -261,21 +262,45 @@ def _judged(
     ids, nearness, compared = candidates
     asked = np.asarray(query, np.float32)
     first = len(ids) if nearness is None else _READ_FIRST
-    found = _passing(_read(connection, index, ids[:first]), passing)
-    if nearness is not None and first < len(ids):
-        told = dict(zip(ids[:first], nearness.tolist(), strict=False))
-        reach = _in_reach(found, told, asked, nearness)
-        found += _passing(_read(connection, index, ids[first:reach]), passing)
+    found = _read(connection, index, ids[:first])
     if not found:
         return []
-    units = _units(found)
-    cosines = units @ asked
-    chosen = np.flatnonzero(cosines >= least)
-    chosen = chosen[np.argsort(-cosines[chosen])[:most]]
-    background = _units(_read(connection, index, index.sample(BACKGROUND)))
-    scores, stand_out = _scored(units[chosen], asked, background, compared)
-    judged = zip((found[at] for at in chosen), scores.round(4).tolist(), stand_out.tolist(), strict=True)
+    cosines = _units(found) @ asked
+    best = _passing(found, cosines, passing, least, most)
+    if nearness is not None and first < len(ids):
+        told = dict(zip(ids, nearness.tolist(), strict=True))
+        tenth = min((cosine for cosine, _ in best[:_REACHED]), default=least)
+        reach = _in_reach(cosines, np.array([told[row[0]] for row in found]), nearness, tenth)
+        rest = _read(connection, index, ids[first:reach])
+        if rest:
+            nearer = best[most - 1][0] if len(best) >= most else least
+            best += _passing(rest, _units(rest) @ asked, passing, nearer, most)
+            best.sort(key=itemgetter(0), reverse=True)
+    if not best:
+        return []
+    chosen = [row for _, row in best[:most]]
+    background = _read(connection, index, index.sample(BACKGROUND))
+    scores, stand_out = _scored(_units(chosen), asked, _units(background or chosen), compared)
+    judged = zip(chosen, scores.round(4).tolist(), stand_out.tolist(), strict=True)
     return [Near(thing, score, start, end, is_out) for (_, thing, start, end, _), score, is_out in judged]
+
+
+def _passing(
+    found: Sequence[_Row], cosines: Vectors, passing: Passing, least: float, most: int
+) -> list[tuple[float, _Row]]:
+    """Cosine and row of those whose things pass, the nearest first, about `most` of them: no more are asked
+    for than it takes.
+    """
+    kept: list[tuple[float, _Row]] = []
+    near = np.flatnonzero(cosines >= least)
+    best_first = near[np.argsort(-cosines[near])].tolist()
+    for start in range(0, len(best_first), most):
+        some = best_first[start : start + most]
+        things = set(passing(list({found[at][1] for at in some})))
+        kept += [(float(cosines[at]), found[at]) for at in some if found[at][1] in things]
+        if len(kept) >= most:
+            break
+    return kept
 
 
 def _read(connection: apsw.Connection, index: SignIndex, ids: Sequence[int]) -> list[_Row]:
@@ -295,30 +320,21 @@ def _read(connection: apsw.Connection, index: SignIndex, ids: Sequence[int]) -> 
     return found
 
 
-def _passing(found: list[_Row], passing: Passing) -> list[_Row]:
-    kept = set(passing(list({row[1] for row in found})))
-    return [row for row in found if row[1] in kept]
-
-
 def _units(found: Sequence[_Row]) -> Vectors:
-    """The vectors of rows, each of unit length: ``float32[n, dimension]``; of no row ``[0, 0]``."""
+    """The vectors of rows, each of unit length: ``float32[n, dimension]``."""
     packed = np.frombuffer(b"".join(row[4] for row in found), np.int8)
-    stored = packed.reshape(len(found), -1 if found else 0).astype(np.float32)
+    stored = packed.reshape(len(found), -1).astype(np.float32)
     return np.asarray(stored / np.sqrt(np.einsum("ij,ij->i", stored, stored))[:, None])
 
 
-def _in_reach(found: Sequence[_Row], told: Mapping[int, float], query: Vectors, nearness: Vectors) -> int:
-    """How many candidates, best first, may be as near as the tenth of those that are `found`; all, where none
-    of those is left. What bits have `told` of them is fitted to their cosines by least squares.
+def _in_reach(cosines: Vectors, told: Vectors, nearness: Vectors, least: float) -> int:
+    """How many candidates, best first, may have a cosine of `least`: what bits have `told` of some of them is
+    fitted to their `cosines` by least squares.
     """
-    if not found:
-        return len(nearness)
-    cosines, by_bits = _units(found) @ query, np.array([told[row[0]] for row in found])
-    mean, of_bits = cosines.mean(), by_bits.mean()
-    slope = ((by_bits - of_bits) * (cosines - mean)).mean() / (by_bits.var() or 1)
-    error = np.std(cosines - slope * by_bits)
-    tenth = np.sort(cosines)[-_REACHED:][0]
-    return int(np.count_nonzero(mean + slope * (nearness - of_bits) + _ERRORS * error >= tenth))
+    mean, of_bits = cosines.mean(), told.mean()
+    slope = ((told - of_bits) * (cosines - mean)).mean() / (told.var() or 1)
+    error = np.std(cosines - slope * told)
+    return int(np.count_nonzero(mean + slope * (nearness - of_bits) + _ERRORS * error >= least))
 
 
 def _scored(

@@ -100,14 +100,9 @@ class _Block:
         nearest = wanted.take(wanted.searchsorted(things[places]), mode="clip")
         return places[np.flatnonzero(nearest == things[places])]
 
-    def distances(self, places: Places, bits: Words) -> npt.NDArray[np.uint8]:
-        """How many of the higher bits differ from `bits`."""
-        higher = self.higher_at(places)
-        return reduce(np.add, (np.bitwise_count(word ^ bit) for word, bit in zip(higher, bits, strict=True)))
-
     def passing(self, places: Places, bits: Words, farthest: int) -> Ids:
         """The places of which at most so many of the higher bits differ."""
-        at = np.flatnonzero(self.distances(places, bits) <= farthest)
+        at = np.flatnonzero(_distances(self.higher_at(places), bits) <= farthest)
         return at if isinstance(places, slice) else places[at]
 
     def higher_at(self, places: Places) -> Words:
@@ -200,13 +195,12 @@ class SignIndex:
         [bits] = packed(turned[None, :] > 0)
         inside = [(block, block.inside(low, high, among)) for block in blocks]
         compared = sum(_sizes(inside))
+        farthest = NUMBERS
         if compared > _PASSING_LEAST * count:
-            share = max(_PASSING_LEAST * count / compared, 1 / _PASSING)
-            farthest = _farthest(inside, bits, share)
-            inside = _in_halves(inside, lambda block, places: block.passing(places, bits, farthest))
-        higher = np.concatenate([block.higher_at(places) for block, places in inside], axis=1)
-        lower = np.concatenate([block.lower_at(places) for block, places in inside], axis=1)
-        near = nearness(turned, higher, lower)
+            farthest = _farthest(inside, bits, max(_PASSING_LEAST * count / compared, 1 / _PASSING))
+        halves = _in_halves(inside, lambda held: _passing(held, turned, bits, farthest))
+        inside = [each for held, _ in halves for each in held]
+        near = np.concatenate([nearness for _, nearness in halves])
         chosen = np.arange(near.size)
         if near.size > count:
             chosen = np.sort(np.argpartition(-near, count)[:count])
@@ -363,17 +357,27 @@ def _sizes(inside: list[_Held]) -> list[int]:
     return [block.size if isinstance(places, slice) else places.size for block, places in inside]
 
 
-def _in_halves(inside: list[_Held], which: Callable[[_Block, Places], Places]) -> list[_Held]:
-    """The places that `which` picks in each block; two threads share the blocks, as numpy lets them."""
+_Compared = tuple[list[_Held], npt.NDArray[np.float32]]
 
-    def picked(held: list[_Held]) -> list[_Held]:
-        return [(block, which(block, places)) for block, places in held]
 
+def _passing(held: list[_Held], turned: npt.NDArray[np.float32], bits: Words, farthest: int) -> _Compared:
+    """The places of which at most so many of the higher bits differ, and how near each is by both."""
+    if farthest < NUMBERS:
+        held = [(block, block.passing(places, bits, farthest)) for block, places in held]
+    higher = np.concatenate([block.higher_at(places) for block, places in held], axis=1)
+    lower = np.concatenate([block.lower_at(places) for block, places in held], axis=1)
+    return held, nearness(turned, higher, lower)
+
+
+def _in_halves(inside: list[_Held], compared: Callable[[list[_Held]], _Compared]) -> list[_Compared]:
+    """What is compared of the blocks, which two threads share, as numpy lets them."""
     middle = len(inside) // 2
+    if not middle:
+        return [compared(inside)]
     with ThreadPoolExecutor(1, "vectors-half") as beside:
-        first = beside.submit(picked, inside[:middle])
-        second = picked(inside[middle:])
-        return first.result() + second
+        first = beside.submit(compared, inside[:middle])
+        second = compared(inside[middle:])
+        return [first.result(), second]
 
 
 def _places_of(inside: list[_Held], chosen: Ids) -> Iterator[_Held]:
@@ -386,18 +390,22 @@ def _places_of(inside: list[_Held], chosen: Ids) -> Iterator[_Held]:
         yield block, at if isinstance(places, slice) else places[at]
 
 
-def _sampled(block: _Block, places: Places, step: int) -> Ids:
-    """About one in `step` of these places, of a whole block in runs that lie in one line of memory."""
+def _distances(higher: Words, bits: Words) -> npt.NDArray[np.uint8]:
+    """In how many bits each column differs from `bits`."""
+    return reduce(np.add, (np.bitwise_count(word ^ bit) for word, bit in zip(higher, bits, strict=True)))
+
+
+def _sampled(block: _Block, places: Places, step: int) -> Words:
+    """The higher bits at one in `step` of these places; in a whole block by runs of one line of memory."""
     if not isinstance(places, slice):
-        return places[::step]
-    runs = np.arange(0, block.size, step * _RUN)[:, None] + np.arange(_RUN)
-    return runs[runs < block.size]
+        return block.higher_at(places[::step])
+    words, whole = len(block.higher), block.size // _RUN * _RUN
+    return block.higher[:, :whole].reshape(words, -1, _RUN)[:, ::step].reshape(words, -1)
 
 
 def _farthest(inside: list[_Held], bits: Words, share: float) -> int:
     """How many of the first bits differ in about this share of all that are inside."""
     step = max(1, sum(_sizes(inside)) // _SAMPLED)
-    sampled = np.concatenate(
-        [block.distances(_sampled(block, places, step), bits) for block, places in inside]
-    )
+    some = np.concatenate([_sampled(block, places, step) for block, places in inside], axis=1)
+    sampled = _distances(some, bits)
     return int(np.searchsorted(np.cumsum(np.bincount(sampled)), share * sampled.size))

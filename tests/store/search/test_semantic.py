@@ -345,6 +345,15 @@ def test_what_is_near_follows_look_alikes_too(database: Database) -> None:
     assert {(page.total, page.near.total, page.strategy) for page in pages} == {(2, 3, "bm25+lookalike")}
 
 
+def test_meaning_that_is_still_being_made_is_waited_for_beside_the_words(database: Database) -> None:
+    said = add(database, "the login system")
+    [vector] = EMBEDDER.embed(["authentication setup"])
+    page = search(database, "setup", ALWAYS, meaning=lambda: RetrievalQuery("setup", vector, "fake"))
+    assert ids(page) == [said]
+    page = search(database, "login", ALWAYS, meaning=lambda: RetrievalQuery("login", problem="slow"))
+    assert (ids(page), page.fallback_reason) == ([said], "slow")
+
+
 def test_of_what_is_near_only_what_says_the_words_is_found(database: Database) -> None:
     said = add(database, "the login system")
     add(database, "authentication of a painting", 1)
