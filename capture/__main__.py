@@ -6,7 +6,6 @@ import argparse
 import logging
 import logging.handlers
 import os
-import signal
 import sys
 import threading
 from contextlib import ExitStack
@@ -31,6 +30,7 @@ from store.core.errors import HomeLocked, SettingsError, StoreBusy
 from store.core.keys import box_of
 from store.core.paths import WORKER_LOCK, DataDir, default_home, only_holder, restrict_files
 from store.core.settings import CaptureSettings, Settings
+from store.core.signals import stopped_by_signals
 from store.spool.process_state import SenderState, ServerPause
 from store.spool.queue import Spool
 
@@ -76,7 +76,9 @@ def main(arguments: list[str] | None = None) -> int:
         _log_to(data_dir.logs / "capture.log")
         if hasattr(os, "nice"):
             os.nice(_NICE)  # what the person does comes first
-        run(data_dir, settings, _stop_on_signals(), server)
+        stop = threading.Event()
+        with stopped_by_signals(stop.set):
+            run(data_dir, settings, stop, server)
     return 0
 
 
@@ -164,13 +166,6 @@ class Choice:
 
     def is_current(self) -> bool:
         return file_stamp(self._path) == self._stamp
-
-
-def _stop_on_signals() -> threading.Event:
-    stop = threading.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: stop.set())
-    return stop
 
 
 def _log_to(path: Path) -> None:

@@ -36,6 +36,7 @@ from store.core.allocator import give_back_freed_memory
 from store.core.errors import StoreError
 from store.core.paths import DataDir, default_home, restrict_files
 from store.core.settings import load
+from store.core.signals import stopped_by_signals
 from store.core.times import now_ms
 from store.sources.imports import KINDS, Kind
 
@@ -260,8 +261,8 @@ def _work(home: Home, once: bool) -> int:
     with only_worker(home.data_dir):
         give_back_freed_memory(at_once=False)  # each picture takes it again: a third of its CPU
         worker = assembly.worker_of(home)
-        assembly.stop_on_signals(worker)
-        code = worker.run(once=once)
+        with stopped_by_signals(worker.stop):
+            code = worker.run(once=once)
         shortfall = worker.shortfall() if once and code == 0 else ""
         if shortfall:
             click.echo(f"ingest: {shortfall}", err=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator
 
@@ -19,6 +18,7 @@ from ingest.reading.cluster_reading import SpreadEmbedder
 from ingest.reading.embedding import EmbeddingRequestLog
 from ingest.worker.worker import Worker
 from store.core.preferences import choose_reading_languages, reading_languages
+from store.core.signals import stopped_by_signals
 from store.core.times import now_ms
 from store.frames import frames
 
@@ -67,18 +67,13 @@ def embedder_of(home: Home, cluster: Cluster | None = None) -> Callable[[], Embe
     return opened
 
 
-def stop_on_signals(worker: Worker) -> None:
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: worker.stop())
-
-
 def work_to_the_end(
     home: Home, tick: Callable[[], None], when_stopped: str, feed: Iterator[bool] | None = None
 ) -> int:
     """Have a worker of our own take in all there is; returns an exit code. Call it within `only_worker`."""
     worker = worker_of(home, tick)
-    stop_on_signals(worker)
-    code = worker.run(once=True, feed=feed)
+    with stopped_by_signals(worker.stop):
+        code = worker.run(once=True, feed=feed)
     if worker.was_stopped:
         click.echo(f"ingest: {when_stopped}", err=True)
         leave_at_once(worker, INTERRUPTED)

@@ -95,7 +95,7 @@ class Worker:
         self._check_due_s = 0.0
 
     def stop(self) -> None:
-        """Finish the entry at hand, then return from `run`. Safe in a signal handler."""
+        """Finish the entry at hand, then return from `run`."""
         self.was_stopped = True
         self._stop.set()
 

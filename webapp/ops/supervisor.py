@@ -19,8 +19,8 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from logging.handlers import RotatingFileHandler
@@ -36,6 +36,7 @@ from store.core.errors import DatabaseUnusable, StoreError
 from store.core.keys import box_of, handing
 from store.core.paths import DataDir
 from store.core.settings import Settings
+from store.core.signals import stopped_by_signals
 from webapp.ops.control import only_one, web_address
 from webapp.ops.notification import notify_soon, trouble
 from webapp.security.access import check_address, launch_link, listen
@@ -204,7 +205,7 @@ class Supervisor:
             with listen(self.settings.web.host, self.settings.web.port) as probe:
                 port: int = probe.getsockname()[1]
             self.parts = self._make_parts(port)
-            with _on_signals(self.stop):
+            with stopped_by_signals(self.stop):
                 try:
                     for part in self.parts:
                         part.start()
@@ -354,15 +355,3 @@ def _advice(data_dir: DataDir, error: Exception) -> str:
         return advice(data_dir, error)
     except Exception as problem:  # whatever a backup says of itself, the other parts go on
         return f"The backups could not be read: {problem}."
-
-
-@contextmanager
-def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """While the block runs, every way to ask a program to end calls `stop`."""
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), lambda *_: stop()) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)

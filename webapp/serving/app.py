@@ -6,7 +6,6 @@ The pages and the API declare their routes themselves; what guards them all is i
 from __future__ import annotations
 
 import logging
-import signal
 import socket
 import threading
 from collections.abc import Callable
@@ -32,6 +31,7 @@ from store.core.database import Database, open_database
 from store.core.errors import DatabaseUnusable, StoreError
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
+from store.core.signals import stopped_by_signals
 from store.core.times import now_ms
 from store.deletion import deletion
 from store.frames import apps
@@ -178,13 +178,15 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
         app = create_app(settings, database, chat_models=models)
         app.extensions["recollect"].turns.on_unseen = ask_on_desktop
         server = Server(app, listener, thread_done=database.close_thread)
-    _stop_on_signals(server)
     compat = _compat(app)
     threading.Thread(target=_sweep, args=(database,), name="sweep", daemon=True).start()
     threading.Thread(target=_compile_templates, args=(app,), name="templates", daemon=True).start()
     janitor = SessionJanitor(app.extensions["recollect"].context, settings.memory.refine)
     janitor.start()
-    with advertise_address(data_dir, settings.web.host, port) as address:
+    with (
+        stopped_by_signals(server.stop),
+        advertise_address(data_dir, settings.web.host, port) as address,
+    ):
         if tell:
             tell(f"Open this link once, within five minutes:\n  {launch_link(data_dir, address.url)}")
         log.info("serving %s", address.url)
@@ -207,8 +209,8 @@ def _serve_unusable(
     what = str(error)
     app = unusable_app(_flask(), f"{what[:1].upper()}{what[1:]}.", advice(data_dir, error), settings.web)
     server = Server(app, listener, thread_done=lambda: None)
-    _stop_on_signals(server)
-    with advertise_address(data_dir, settings.web.host, settings.web.port):
+    here = settings.web
+    with stopped_by_signals(server.stop), advertise_address(data_dir, here.host, here.port):
         server.run()
 
 
@@ -275,9 +277,3 @@ def _compile_templates(app: Flask) -> None:
     names = app.jinja_env.list_templates(["html"])
     for name in sorted(names, key=lambda name: not name.startswith(("base", "macros", "shell", "welcome"))):
         app.jinja_env.get_template(name)
-
-
-def _stop_on_signals(server: Server) -> None:
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda *_: server.stop())

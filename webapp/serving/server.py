@@ -56,7 +56,7 @@ class Server:
             self._http.wait_for_answers(timeout_s=3.0)
 
     def stop(self) -> None:
-        """Stop accepting and let `run` return. Safe from a signal handler's thread."""
+        """Stop accepting and let `run` return; does not wait for that."""
         threading.Thread(target=self._http.shutdown, name="stop", daemon=True).start()
 
 
