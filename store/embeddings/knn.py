@@ -39,7 +39,7 @@ nearest is missed, with these one in 60.
 _READ_FIRST, _REACHED, _ERRORS = 2_000, 10, 3.0
 """The first of them tell how far bits err; of the rest those are read that come before the tenth when they
 are at most so many standard errors nearer than told. So three of four questions read no more than the first,
-and the ten nearest are found as often as with all read (200 questions to ten million chunks, `docs/scale.md`).
+and the ten nearest are found as often as with all (200 questions to ten million chunks, `docs/scale.md`).
 """
 FEW, MANY = 4_000, 20_000
 """Of no more things than the first that a filter lets through, all are compared; of no more than the second,
