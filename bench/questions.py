@@ -74,18 +74,21 @@ def judge_set(path: Path, embedder: Embedder | None) -> list[Judged]:
 
 
 def _judged(services: TurnServices, asked: QuestionSet, question: Question) -> Judged:
-    request = TurnRequest(question.text, asked.timezone, asked.now_ms)
     try:
-        if question.after is not None:
-            before = asked.questions[question.after].text
-            request = replace(request, chat_id=_answered(services, replace(request, message=before)).chat_id)
-        result = _answered(services, request)
+        result = _asked(services, asked, question)
     except TurnRefused as refusal:
         return Judged(question, "refused", str(refusal))
     if result.error:
         return Judged(question, "refused", result.error.message)
     shown = "\n".join([result.answer_md, *(item.quote for item in result.evidence if item.n is not None)])
     return judged(question, result.answer_md, shown)
+
+
+def _asked(services: TurnServices, asked: QuestionSet, question: Question) -> TurnResult:
+    """The answer, behind those to all that it goes on from."""
+    before = None if question.after is None else asked.questions[question.after]
+    chat_id = _asked(services, asked, before).chat_id if before else None
+    return _answered(services, TurnRequest(question.text, asked.timezone, asked.now_ms, chat_id=chat_id))
 
 
 def _answered(services: TurnServices, request: TurnRequest) -> TurnResult:
@@ -105,7 +108,7 @@ def judged(question: Question, answer_md: str, shown: str) -> Judged:
     is_nothing = _says_nothing(head)
     if question.form == "nothing":
         return Judged(question, "right" if is_nothing else "wrong", shown)
-    needed = _SUMMARY_GROUPS if question.form == "summary" else len(question.must)
+    needed = min(_SUMMARY_GROUPS, len(question.must)) if question.form == "summary" else len(question.must)
     heads_right = all(any(_form(one) in head for one in group) for group in question.must)
     if not heads_right and any(_form(one) in head for one in question.must_not):
         return Judged(question, "wrong", shown)

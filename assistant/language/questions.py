@@ -96,6 +96,11 @@ def leans(message: str, language: str) -> bool:
     return pronoun is not None or _pattern(language, "goes_on").match(text) is not None
 
 
+def without_going_on(message: str, language: str) -> str:
+    """A question without the word that it goes on with: "how long" of "and how long"."""
+    return _pattern(language, "goes_on").sub(" ", normalize(message).strip(), count=1)
+
+
 def form_of(message: str, language: str = "") -> Form:
     """The form that a question begins with, in the language that it is most likely asked in."""
     text, language = normalize(message), language or asked_in(message)

@@ -17,9 +17,10 @@ from zoneinfo import ZoneInfo
 from assistant.core.errors import TimeRangeRequired, TurnRefused
 from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.core.texts import Language, answer_language, asked_in, normalize
-from assistant.language import questions, time_phrases
+from assistant.language import questions, time_beside, time_phrases
 from assistant.language.mentions import Mentions, read_mentions
 from assistant.language.questions import Form, asked_words, form_of
+from assistant.language.time_beside import TimeBeside
 from assistant.language.time_phrases import Calendar, Found, Refusal
 from assistant.retrieval import usage
 from assistant.turns import anchor_facts
@@ -88,6 +89,7 @@ class Reader:
             self.filters = replace(self.filters, app_name=self.mentions.app)
         self.before = [] if request.chat_id is None else answered(self.database, request.chat_id)
         self.is_read = request.start_ms is None and request.mode != "evidence"
+        self.beside = self._beside()
 
     def understood(self) -> Understood:
         """What is asked. Raises `TurnRefused`; `TimeRangeRequired` where no answer is certain."""
@@ -96,7 +98,9 @@ class Reader:
         leans = not self.about and (
             questions.goes_on(self.topic, self.language) or questions.leans(self.topic, self.language)
         )
-        if leans or (self.before and not (self.about or self.phrase) and self._may_lean()):
+        if self.beside:
+            self._ask_again(self.beside)
+        elif leans or (self.before and not (self.about or self.phrase) and self._may_lean()):
             self._follow()
         if self.scope.ahead:  # what was said of a time to come is asked: nobody did anything then
             ahead = self.scope.phrase
@@ -123,8 +127,19 @@ class Reader:
         phrase = time_phrases.in_message(mentions.rest, self.calendar)
         return mentions, phrase, _without(mentions.rest, phrase)
 
+    def _beside(self) -> TimeBeside | None:
+        """The time that the message tells from the one that was talked of."""
+        is_open = not self.phrase or (isinstance(self.phrase, Refusal) and self.phrase.problem == "unread")
+        if not (is_open and self.is_read and self.before) or self.before[0][1].is_everything:
+            return None
+        return time_beside.in_question(self.mentions.rest)
+
     def settle_scope(self) -> Scope:
         """What the message is about, before what it goes on from is known. Raises `TimeRangeRequired`."""
+        if self.beside:
+            was = self.before[0][1]
+            if span := self.beside.span(was.start_ms, was.end_ms, self.calendar):
+                return Scope("", *span, phrase=self.beside.phrase)
         database, rest, phrase, now_ms = self.database, self.mentions.rest, self.phrase, self.request.now_ms
         if phrase and self.is_read:
             if ahead := to_come(database, rest, phrase, self.calendar):
@@ -215,6 +230,15 @@ class Reader:
                 self.scope = replace(self.scope, follows=question)
                 self.topic = self.subject = f"{topic} {self.topic}"
                 return
+
+    def _ask_again(self, beside: TimeBeside) -> None:
+        """Ask of another time what the latest question asked that has more than a time."""
+        asked = (question for question, _ in self.before if not time_beside.in_question(question))
+        if question := next(asked, ""):
+            language, topic = asked_in(question), self._parts(question)[-1]
+            self.form = form_of(topic, language) if beside.form is Form.YES_NO else beside.form
+            self.words, self.topic, self.subject = asked_words(topic, language), topic, topic
+            self.scope = replace(self.scope, follows=question)
 
     def _done_beside(self) -> Span | None:
         """The part of the scope right before, or after, the last visit to what is named, if that is asked."""

@@ -383,6 +383,17 @@ def test_a_follow_up_is_about_what_the_question_before_it_was_about(ask: Ask, af
     assert ask("And who else?", **follow_up).scope.is_everything
 
 
+def test_a_follow_up_asks_the_same_of_the_day_before_and_again(ask: Ask, afternoon: Afternoon) -> None:
+    asking = {"model": "extractive", "start_ms": None, "end_ms": None}
+    first = ask("How long was I in the notes today?", **asking)
+    before = ask("And the day before?", **asking, chat_id=first.chat_id)
+    day_ms = 86_400_000
+    assert before.start_ms == first.start_ms - day_ms
+    assert before.scope is not None and first.question in before.scope.text
+    again = ask("And the day before that?", **asking, chat_id=first.chat_id)
+    assert (again.start_ms, again.end_ms) == (before.start_ms - day_ms, before.start_ms)
+
+
 def test_words_of_the_question_before_are_kept_by_one_that_goes_on(ask: Ask, afternoon: Afternoon) -> None:
     afternoon.show(1, "Mast: Kiefer, 12 m, im Schuppen von Ada", window_name="Chat")
     afternoon.show(2, "Ada hat Urlaub\nSchuppen und Steg neu gestrichen", window_name="Notes")
