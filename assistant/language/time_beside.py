@@ -16,6 +16,7 @@ from assistant.core.texts import ASKED_IN, UNSPACED, asked_in, expressions, norm
 from assistant.language import questions
 from assistant.language.questions import Form, asked_words
 from assistant.language.time_calendar import Calendar, months_back
+from assistant.language.time_said import Refused
 from store.core import times
 
 _UNITS = ("day", "week", "month", "year")
@@ -33,11 +34,15 @@ class TimeBeside:
     form: Form
 
     def span(self, start_ms: int, end_ms: int, calendar: Calendar) -> tuple[int, int] | None:
-        """Epoch milliseconds, up to now; None where it has not begun."""
+        """Epoch milliseconds, up to now; None for one to come, or before all recording."""
         at_ms = start_ms if self.step < 0 else end_ms - 1
-        first, last = self._days(times.day_of(at_ms, calendar.zone, calendar.day_start_min).date, calendar)
+        on = times.day_of(at_ms, calendar.zone, calendar.day_start_min).date
+        try:
+            first, last = self._days(on, calendar)
+        except Refused:
+            return None
         found = calendar.day(first).start_ms, min(calendar.day(last).end_ms, calendar.now_ms)
-        return found if found[0] < found[1] else None
+        return found if times.MIN_MS <= found[0] < found[1] else None
 
     def _days(self, on: date, calendar: Calendar) -> tuple[date, date]:
         if self.unit == "day":

@@ -137,9 +137,9 @@ class Reader:
     def settle_scope(self) -> Scope:
         """What the message is about, before what it goes on from is known. Raises `TimeRangeRequired`."""
         if self.beside:
-            was = self.before[0][1]
-            if span := self.beside.span(was.start_ms, was.end_ms, self.calendar):
-                return Scope("", *span, phrase=self.beside.phrase)
+            was, now_ms = self.before[0][1], self.request.now_ms
+            span = self.beside.span(was.start_ms, was.end_ms, self.calendar) or (now_ms, now_ms)
+            return Scope("", *span, phrase=self.beside.phrase)
         database, rest, phrase, now_ms = self.database, self.mentions.rest, self.phrase, self.request.now_ms
         if phrase and self.is_read:
             if ahead := to_come(database, rest, phrase, self.calendar):

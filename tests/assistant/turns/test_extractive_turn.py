@@ -394,6 +394,14 @@ def test_a_follow_up_asks_the_same_of_the_day_before_and_again(ask: Ask, afterno
     assert (again.start_ms, again.end_ms) == (before.start_ms - day_ms, before.start_ms)
 
 
+def test_a_time_beside_that_has_not_begun_is_not_answered_by_another(ask: Ask, afternoon: Afternoon) -> None:
+    asking = {"model": "extractive", "start_ms": None, "end_ms": None}
+    first = ask("How long was I in the notes today?", **asking)
+    after = ask("And the day after?", **asking, chat_id=first.chat_id)
+    assert after.scope is not None and "day after" in after.scope.text
+    assert after.start_ms == after.end_ms == NOW_MS
+
+
 def test_words_of_the_question_before_are_kept_by_one_that_goes_on(ask: Ask, afternoon: Afternoon) -> None:
     afternoon.show(1, "Mast: Kiefer, 12 m, im Schuppen von Ada", window_name="Chat")
     afternoon.show(2, "Ada hat Urlaub\nSchuppen und Steg neu gestrichen", window_name="Notes")
