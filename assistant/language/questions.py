@@ -36,7 +36,8 @@ TELLING = 2  # small words that tell a language
 _IN_EACH = (Form.DURATION, Form.VISITS)
 
 
-def _whole_words(language: str, words: str) -> re.Pattern[str]:
+def whole_words(language: str, words: str) -> re.Pattern[str]:
+    """An expression of ``questions.toml``, of whole words in languages with spaces."""
     # Braces of expressions stand in it, too.
     own = expressions()[language]
     words = words.replace("{apps}", f"{own['apps']}|{own['pages']}")
@@ -46,7 +47,7 @@ def _whole_words(language: str, words: str) -> re.Pattern[str]:
 @cache
 def _pattern(language: str, name: str) -> re.Pattern[str]:
     """What is written under a name for a language."""
-    return _whole_words(language, expressions()[language][name])
+    return whole_words(language, expressions()[language][name])
 
 
 def _said(name: str, message: str) -> re.Match[str] | None:
@@ -190,7 +191,7 @@ def _now(language: str) -> re.Pattern[str]:
     is_latin, is_han = language in LATIN, language in HAN
     table = latin(language) if is_latin else han(is_japanese=language == "ja") if is_han else {}
     now = "|".join(re.escape(word) for word, entry in table.items() if entry[0] == "!")
-    return _whole_words(language, now or "(?!)")
+    return whole_words(language, now or "(?!)")
 
 
 def asked_words(message: str, language: str = "", *, of_app: bool = False) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 
-from assistant.core.texts import ASKED_IN, UNSPACED, asked_in, expressions, normalize
+from assistant.core.texts import ASKED_IN, asked_in, expressions, normalize
 from assistant.language import questions
 from assistant.language.questions import Form, asked_words
 from assistant.language.time_calendar import Calendar, months_back
@@ -79,5 +79,4 @@ def _made(language: str) -> Iterator[tuple[re.Pattern[str], str, int]]:
     for unit, word in zip(_UNITS, own["units"].split(), strict=True):
         for name, step in (("earlier", -1), ("later", 1)):
             words = own[name].replace("{}", f"(?:{word})")
-            whole = words if language in UNSPACED else rf"(?<!\w)(?:{words})(?!\w)"
-            yield re.compile(whole), unit, step
+            yield questions.whole_words(language, words), unit, step

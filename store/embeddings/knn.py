@@ -17,8 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from operator import itemgetter
 from statistics import NormalDist
 from typing import NamedTuple
@@ -124,7 +123,10 @@ def nearest(
     """
     if not callable(asked):
         vector_of(asked)
-    wait = asked if callable(asked) else partial(replace, asked)
+
+    def wait() -> RetrievalQuery:
+        return asked() if callable(asked) else asked
+
     with database.read() as connection:
         try:
             index = _index(database, connection, kind)
